@@ -1,0 +1,1 @@
+"""What an accelerator can really do, why not where it cannot, and what would change that."""

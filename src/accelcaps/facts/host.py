@@ -1,0 +1,80 @@
+"""The section ``host``: operating system, distribution, kernel, container, package managers."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from accelcaps.facts.model import Facts
+
+__all__ = ["ENVIRONMENT", "HostCollector"]
+
+ENVIRONMENT = (
+    "CC", "CXX", "CCL_ROOT", "CUDA_DEVICE_ORDER", "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES",
+    "CUTLASS_PATH", "DS_ACCELERATOR", "DS_ALLOW_DEPRECATED_FP16", "DS_IGNORE_CUDA_DETECTION",
+    "DS_SKIP_CUDA_CHECK", "LOCAL_SIZE", "NVIDIA_TF32_OVERRIDE", "PYTORCH_CUDA_ALLOC_CONF",
+    "TORCH_CUDA_ARCH_LIST", "TORCH_EXTENSIONS_DIR",
+)  # fmt: skip
+"""The environment variables that change what works; no other variable enters a report."""
+
+_PACKAGE_MANAGERS = (
+    "apt-get", "dnf", "yum", "zypper", "pacman", "apk", "brew", "dpkg", "rpm"
+)  # fmt: skip
+
+
+class HostCollector:
+    """Reads what the standard library and ``/etc/os-release`` tell."""
+
+    section = ("host",)
+    keyed = False
+
+    def collect(self, facts: Facts, key: str) -> dict[str, Any]:
+        """Observe the section."""
+        kernel = platform.release()
+        return {
+            "system": platform.system(),
+            "machine": platform.machine(),
+            "kernel": kernel,
+            "distribution": _distribution(),
+            "container": _container(),
+            "wsl": "microsoft" in kernel.lower(),
+            "package_managers": [name for name in _PACKAGE_MANAGERS if shutil.which(name)],
+            "python": {
+                "version": platform.python_version(),
+                "implementation": platform.python_implementation(),
+            },
+            "environment": {name: os.environ[name] for name in ENVIRONMENT if name in os.environ},
+            "macos": platform.mac_ver()[0] or None,
+        }
+
+
+def _distribution() -> dict[str, Any] | None:
+    if sys.platform != "linux":
+        return None
+    try:
+        release = platform.freedesktop_os_release()
+    except OSError:
+        return None
+    return {
+        "id": release.get("ID", "linux"),
+        "version": release.get("VERSION_ID"),
+        "name": release.get("PRETTY_NAME", release.get("NAME", "Linux")),
+        "like": release.get("ID_LIKE", "").split(),
+    }
+
+
+def _container() -> str | None:
+    if os.environ.get("KUBERNETES_SERVICE_HOST"):
+        return "kubernetes"
+    if Path("/.dockerenv").exists():
+        return "docker"
+    if Path("/run/.containerenv").exists():
+        return "podman"
+    if Path("/singularity").exists() or os.environ.get("SINGULARITY_CONTAINER"):
+        return "singularity"
+    return os.environ.get("container") or None

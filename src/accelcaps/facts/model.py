@@ -1,0 +1,179 @@
+"""Facts: what was observed, in named sections, each collected on first need and at most once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from accelcaps.verdict import Code, Evidence, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["Collector", "Facts", "NotObserved"]
+
+
+@dataclass(frozen=True, slots=True)
+class NotObserved:
+    """Stands where a fact could not be observed, and says why."""
+
+    code: Code
+    text: str
+
+    def reason(self) -> Reason:
+        """Return the reason that a verdict resting on this fact gives."""
+        return Reason(self.code, self.text)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return ``{"not_observed": {"code": …, "text": …}}``."""
+        return {"not_observed": {"code": self.code.value, "text": self.text}}
+
+    @classmethod
+    def read(cls, data: Any) -> NotObserved | None:
+        """Return the value that :meth:`to_json` wrote, or ``None`` for anything else."""
+        if isinstance(data, cls):
+            return data
+        if isinstance(data, Mapping) and set(data) == {"not_observed"}:
+            stated = data["not_observed"]
+            return cls(Code(stated["code"]), str(stated["text"]))
+        return None
+
+
+class Collector(Protocol):
+    """Observes one section.
+
+    Attributes:
+        section: the section's path, such as ``("torch", "runtime")``.
+        keyed: whether the section has one part for each key, collected one by one (``ops`` has
+            one for each accelerator).
+    """
+
+    section: tuple[str, ...]
+    keyed: bool
+
+    def collect(self, facts: Facts, key: str) -> Mapping[str, Any] | NotObserved:
+        """Observe the section (or its part for ``key``); may look at other sections."""
+        ...
+
+
+class Facts:
+    """A tree of observed facts; what is missing is collected on first need, where it can be.
+
+    Args:
+        observed: what is known already, as nested mappings.
+        collectors: how to observe more. Without any, these are recorded facts: of another
+            machine, from a file, or of hardware nobody here has.
+        evidence: what a verdict that rests on these facts can claim.
+        name: what to call these facts in a sentence.
+    """
+
+    def __init__(
+        self,
+        observed: Mapping[str, Any] | None = None,
+        collectors: Iterable[Collector] = (),
+        *,
+        evidence: Evidence = Evidence.DETECTED,
+        name: str = "this machine",
+    ) -> None:
+        self._tree: dict[str, Any] = dict(observed or {})
+        self._collectors = {collector.section: collector for collector in collectors}
+        self._done: set[tuple[str, ...]] = set()
+        self._lock = threading.RLock()
+        self.evidence = evidence
+        self.name = name
+
+    def get(self, *path: str) -> Any:
+        """Return the fact at ``path``.
+
+        Returns:
+            The value; ``None`` where something was observed not to be there; or a
+            :class:`NotObserved` that says why it is not known.
+        """
+        self._ensure(path)
+        found: Any = self._tree
+        for depth, part in enumerate(path):
+            if not isinstance(found, Mapping) or part not in found:
+                return self._missing(path, path[: depth + 1])
+            found = found[part]
+            stated = NotObserved.read(found)
+            if stated is not None:
+                return stated
+        return found
+
+    def section(self, *path: str) -> Mapping[str, Any]:
+        """Return the mapping at ``path``, empty where it is not observed."""
+        found = self.get(*path)
+        return found if isinstance(found, Mapping) else {}
+
+    def collect(self, *paths: Sequence[str]) -> None:
+        """Observe these sections now."""
+        for path in paths:
+            self._ensure(tuple(path))
+
+    def collect_all(self, *keys: str) -> None:
+        """Observe every section; of those with a part for each key, the parts for ``keys``."""
+        for collector in self._collectors.values():
+            for key in keys if collector.keyed else ("",):
+                self._ensure((*collector.section, *([key] if key else [])))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything observed so far as JSON-serialisable data."""
+        with self._lock:
+            return {name: _plain(value) for name, value in self._tree.items()}
+
+    def _ensure(self, path: tuple[str, ...]) -> None:
+        """Collect the sections that ``path`` lies in, outermost first."""
+        for depth in range(1, len(path) + 1):
+            collector = self._collectors.get(path[:depth])
+            if collector is None:
+                continue
+            if not collector.keyed:
+                self._run(collector, path[:depth], "")
+            elif len(path) > depth:
+                self._run(collector, path[: depth + 1], path[depth])
+
+    def _run(self, collector: Collector, place: tuple[str, ...], key: str) -> None:
+        if place in self._done:
+            return
+        with self._lock:
+            if place in self._done:
+                return
+            self._done.add(place)  # before collecting: a collector that asks for itself must end
+            found: Mapping[str, Any] | NotObserved
+            try:
+                found = collector.collect(self, key)
+            except Exception as error:  # a collector must not take the caller down
+                text = f"{'.'.join(place)}: {type(error).__name__}: {error}"
+                found = NotObserved(Code.PROBE_CRASHED, text)
+            self._store(place, found)
+
+    def _store(self, place: tuple[str, ...], found: Mapping[str, Any] | NotObserved) -> None:
+        node = self._tree
+        for part in place[:-1]:
+            child = node.get(part)
+            if not isinstance(child, dict):
+                child = {} if child is None or NotObserved.read(child) else dict(child)
+                node[part] = child
+            node = child
+        present = node.get(place[-1])
+        if isinstance(found, Mapping) and isinstance(present, Mapping):
+            found = {**found, **present}  # what is nested below was collected on its own
+        node[place[-1]] = found if isinstance(found, NotObserved) else dict(found)
+
+    def _missing(self, path: Sequence[str], upto: Sequence[str]) -> NotObserved:
+        where = ".".join(upto)
+        if self._collectors:
+            return NotObserved(Code.NOT_OBSERVED, f"{where} could not be observed on {self.name}")
+        return NotObserved(Code.NOT_RECORDED, f"{where} is not recorded in {self.name}")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, NotObserved):
+        return value.to_json()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(item) for item in value]
+    return value

@@ -1,0 +1,140 @@
+"""The section ``toolchain``: compilers, ninja and Python headers, as an extension build finds them.
+
+``torch.utils.cpp_extension`` takes the C++ compiler from ``CXX`` (else ``c++``), ``ninja`` from
+PATH, ``Python.h`` from sysconfig, and the CUDA toolkit from ``CUDA_HOME``, ``CUDA_PATH``, the
+``nvcc`` on PATH or ``/usr/local/cuda``, in that order (torch 2.13, cpp_extension.py).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import sys
+import sysconfig
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from accelcaps.facts.commands import ask
+
+if TYPE_CHECKING:
+    from accelcaps.facts.model import Facts
+
+__all__ = ["ToolchainCollector", "cuda_home"]
+
+_TRIAL = "#include <cstdlib>\nint accelcaps_trial(int x) { return std::abs(x); }\n"
+
+
+class ToolchainCollector:
+    """Finds each tool and runs it: a file that is there and does not run is no tool."""
+
+    section = ("toolchain",)
+    keyed = False
+
+    def collect(self, facts: Facts, key: str) -> dict[str, Any]:
+        """Observe the section."""
+        with ThreadPoolExecutor(4) as pool:
+            parts = {
+                "cxx": pool.submit(_cxx),
+                "cc": pool.submit(_cc),
+                "ninja": pool.submit(_ninja),
+                "nvcc": pool.submit(_nvcc),
+            }
+            found: dict[str, Any] = {name: part.result() for name, part in parts.items()}
+        home, origin = cuda_home()
+        found["cuda_home"] = home
+        found["cuda_home_from"] = origin
+        found["cuda_archs"] = _archs(found["nvcc"])
+        found["python_headers"] = _python_headers()
+        return found
+
+
+def cuda_home() -> tuple[str | None, str | None]:
+    """Return the CUDA toolkit's folder as torch finds it, and what pointed to it."""
+    for name in ("CUDA_HOME", "CUDA_PATH"):
+        if os.environ.get(name):
+            return os.environ[name], name
+    nvcc = shutil.which("nvcc")
+    if nvcc is not None:
+        return str(Path(nvcc).parent.parent), "nvcc on PATH"
+    if Path("/usr/local/cuda").exists():
+        return "/usr/local/cuda", "the default place"
+    return None, None
+
+
+def _cxx() -> dict[str, Any]:
+    command = os.environ.get("CXX", "cl" if sys.platform == "win32" else "c++")
+    found = _program(command)
+    if found["path"] and found["runs"]:
+        trial = ask(
+            [*shlex.split(command), "-shared", "-fPIC", "-x", "c++", "-", "-o", "trial.so"],
+            given=_TRIAL, limit=30,
+        )  # fmt: skip
+        if not trial.ok:
+            found.update(runs=False, error=f"cannot build a shared library: {trial.complaint()}")
+    return found
+
+
+def _cc() -> dict[str, Any]:
+    return _program(os.environ.get("CC", "cc"))
+
+
+def _program(command: str) -> dict[str, Any]:
+    """Return command, path, version, whether it runs, and what it said where it does not."""
+    words = shlex.split(command) or [command]
+    path = shutil.which(words[0])
+    found: dict[str, Any] = {
+        "command": command, "path": path, "runs": False, "version": None, "error": None
+    }  # fmt: skip
+    if path is None:
+        return found
+    answer = ask([*words, "--version"])
+    found["runs"] = answer.ok
+    if answer.ok:
+        found["version"] = _version(answer.stdout)
+        found["kind"] = "clang" if "clang" in answer.stdout.lower() else "gcc"
+    else:
+        found["error"] = answer.complaint()
+    return found
+
+
+def _ninja() -> dict[str, Any]:
+    return _program("ninja")
+
+
+def _nvcc() -> dict[str, Any]:
+    """Return the nvcc of the CUDA toolkit that an extension build would use."""
+    home, _ = cuda_home()
+    path = Path(home, "bin", "nvcc") if home else None
+    there = path is not None and path.is_file()
+    found: dict[str, Any] = {
+        "path": str(path) if there else None, "runs": False, "version": None, "error": None
+    }  # fmt: skip
+    if there:
+        answer = ask([str(path), "--version"])
+        release = re.search(r"release (\d+\.\d+)", answer.stdout)
+        found["runs"] = answer.ok and release is not None
+        found["version"] = release[1] if release else None
+        found["error"] = None if found["runs"] else answer.complaint()
+    return found
+
+
+def _archs(nvcc: dict[str, Any]) -> list[str] | None:
+    """Return the architectures that nvcc compiles for, such as ``sm_90``."""
+    if not nvcc["runs"]:
+        return None
+    listed = ask([nvcc["path"], "--list-gpu-arch"])
+    return re.sub(r"\bcompute_", "sm_", listed.stdout).split() if listed.ok else None
+
+
+def _python_headers() -> dict[str, Any]:
+    scheme = "nt" if sys.platform == "win32" else "posix_prefix"
+    folder = Path(sysconfig.get_path("include", scheme=scheme))
+    return {"folder": str(folder), "there": (folder / "Python.h").is_file()}
+
+
+def _version(text: str) -> str | None:
+    found = re.search(r"\d+(?:\.\d+)+", text)
+    return found[0] if found else None

@@ -1,0 +1,120 @@
+"""The sections ``torch`` (what its files tell) and ``torch.runtime`` (what importing it tells).
+
+A process that has imported torch is read in place, where reading has no side effect; any other
+asks in a child process. What initialises a device is always asked in a child.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from accelcaps.facts.isolation import run_probe
+from accelcaps.facts.model import NotObserved
+from accelcaps.verdict import Code
+
+if TYPE_CHECKING:
+    from accelcaps.facts.model import Facts
+
+__all__ = ["TorchCollector", "TorchDevicesCollector", "TorchRuntimeCollector"]
+
+_DEADLINE = 60.0
+
+
+class TorchCollector:
+    """Reads ``torch/version.py`` as text; imports nothing."""
+
+    section = ("torch",)
+    keyed = False
+
+    def collect(self, facts: Facts, key: str) -> dict[str, Any]:
+        """Observe the section; ``version`` is ``None`` where torch is not installed."""
+        try:
+            spec = importlib.util.find_spec("torch")
+        except (ImportError, ValueError):
+            spec = None
+        if spec is None or not spec.origin:
+            return {"version": None}
+        named = _assigned(Path(spec.origin).with_name("version.py"))
+        if "__version__" not in named:
+            return {"version": facts.get("packages", "torch")}
+        cuda, hip, xpu = (named.get(name) for name in ("cuda", "hip", "xpu"))
+        build = "rocm" if hip else "cuda" if cuda else "xpu" if xpu else "cpu"
+        return {
+            "version": named["__version__"],
+            "cuda": cuda,
+            "hip": hip,
+            "xpu": xpu,
+            "build": build,
+            "debug": bool(named.get("debug", False)),
+        }
+
+
+class TorchRuntimeCollector:
+    """Asks torch what it was built with: architectures, collective backends, CPU capability."""
+
+    section = ("torch", "runtime")
+    keyed = False
+
+    def collect(self, facts: Facts, key: str) -> dict[str, Any] | NotObserved:
+        """Observe the section, in place where torch is imported already."""
+        missing = _not_installed(facts)
+        if missing:
+            return missing
+        loaded = sys.modules.get("torch")
+        if loaded is not None and hasattr(loaded, "version"):
+            from accelcaps.facts.probes.torch_runtime import describe
+
+            return describe(loaded)
+        outcome = run_probe("accelcaps.facts.probes.torch_runtime:probe", deadline=_DEADLINE)
+        if "runtime" in outcome.results:
+            return dict(outcome.results["runtime"])
+        return outcome.failure or NotObserved(Code.PROBE_CRASHED, "torch said nothing")
+
+
+class TorchDevicesCollector:
+    """Asks torch, in a child process, which devices of an accelerator it can use."""
+
+    section = ("torch", "devices")
+    keyed = True
+
+    def collect(self, facts: Facts, key: str) -> dict[str, Any] | NotObserved:
+        """Observe the part for one device type (``key``)."""
+        missing = _not_installed(facts)
+        if missing:
+            return missing
+        outcome = run_probe(
+            "accelcaps.facts.probes.torch_runtime:devices", key, deadline=_DEADLINE
+        )
+        if "devices" in outcome.results:
+            return dict(outcome.results["devices"])
+        return outcome.failure or NotObserved(Code.PROBE_CRASHED, "torch said nothing")
+
+
+def _not_installed(facts: Facts) -> NotObserved | None:
+    version = facts.get("torch", "version")
+    if isinstance(version, NotObserved):
+        return version
+    if version is None:
+        return NotObserved(Code.SOFTWARE_MISSING, "PyTorch is not installed")
+    return None
+
+
+def _assigned(path: Path) -> dict[str, Any]:
+    """Return the constants assigned at the top level of a Python file."""
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except (OSError, SyntaxError, ValueError):
+        return {}
+    named: dict[str, Any] = {}
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if isinstance(node, ast.AnnAssign):
+            targets = [node.target]
+        value = getattr(node, "value", None)
+        if isinstance(value, ast.Constant):
+            named.update({t.id: value.value for t in targets if isinstance(t, ast.Name)})
+    return named

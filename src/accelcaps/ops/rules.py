@@ -1,0 +1,248 @@
+"""``op.*``: what an op's builder says, joined with what it needs, checked against the toolchain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from accelcaps import features as F
+from accelcaps.facts.model import NotObserved
+from accelcaps.ops.libraries import LIBRARIES, install_command
+from accelcaps.rules import Finding, Question, Rule, as_rule, best, worst
+from accelcaps.verdict import Code, Evidence, Reason, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from accelcaps.facts import Facts
+
+__all__ = ["OpRule", "reflected_ops"]
+
+_SOURCE = "DeepSpeed {version}: {cls}, asked and rehearsed"
+_BUILD_FEATURES = {
+    "c++": F.BUILD_CXX,
+    "cuda": F.BUILD_CUDA,
+    "hip": F.BUILD_HIP,
+    "sycl": F.BUILD_SYCL,
+}
+# What does the same work without the op, by a key of the training configuration.
+_WITHOUT_THE_OP: Mapping[str, str] = {
+    "fused_adam": "set optimizer.params.torch_adam to true in the DeepSpeed configuration",
+    "cpu_adam": "set optimizer.params.torch_adam to true in the DeepSpeed configuration",
+    "async_io": "offload to cpu instead of nvme in the DeepSpeed configuration",
+}
+
+
+def reflected_ops(facts: Facts, accelerator: str) -> list[str]:
+    """Return the names ``op.*`` that the installed DeepSpeed offers on an accelerator."""
+    builders = facts.section("ops", accelerator, "builders")
+    return sorted(f"op.{name}" for name in builders if not _is_placeholder(builders[name]))
+
+
+@dataclass(frozen=True)
+class OpRule(Rule):
+    """The rule for one op, whatever accelerator and whatever DeepSpeed: it reads the builder.
+
+    Levels are kept apart in the reasons: provided by this accelerator; says compatible; what it
+    needs is present; prebuilt, or built earlier.
+    """
+
+    name: str
+
+    def judge(self, question: Question) -> Finding:
+        """Judge the op from the facts ``ops.<accelerator>.builders.<name>``."""
+        builders = question.facts.get("ops", question.accelerator, "builders")
+        if isinstance(builders, NotObserved):
+            remedies = ("pip install deepspeed",) if builders.code is Code.SOFTWARE_MISSING else ()
+            return _unknown(builders, remedies)
+        version = question.facts.get("ops", question.accelerator, "accelerator", "deepspeed")
+        version = "" if isinstance(version, NotObserved) else version
+        builder = builders.get(self.name)
+        stated = NotObserved.read(builder)
+        if stated is not None:
+            return _unknown(stated)
+        if builder is None or _is_placeholder(builder):
+            text = (
+                f"DeepSpeed {version} has no op called {self.name} for the "
+                f"{question.accelerator} accelerator"
+            )
+            reason = Reason(Code.NOT_IMPLEMENTED, text)
+            return Finding(Status.NO, question.facts.evidence, (reason,), sources=(_SOURCE.format(
+                version=version, cls="its list of op builders"),))  # fmt: skip
+        finding = self._judge_builder(builder, question)
+        source = _SOURCE.format(version=version, cls=builder.get("class", self.name))
+        remedies = finding.remedies
+        if finding.status is Status.NO and self.name in _WITHOUT_THE_OP:
+            remedies = (*remedies, _WITHOUT_THE_OP[self.name])
+        return replace(finding, sources=(source,), remedies=remedies)
+
+    def _judge_builder(self, builder: Mapping[str, Any], question: Question) -> Finding:
+        if builder.get("prebuilt"):
+            refusal = list(_refusal(builder, question))
+            if not refusal:
+                return _met(question, "it was built when DeepSpeed was installed, and loads")
+            return worst(refusal)
+        willing = [*_compatibility(builder, question), *_refusal(builder, question)]
+        first = [as_rule(f"op.{name}").judge(question) for name in builder.get("loads_first", ())]
+        ninja = as_rule(F.BUILD_NINJA).judge(question)
+        build = worst([*_needs(builder, question)])
+        earlier = _earlier_build(builder, question)
+        if earlier is not None:
+            build = best([earlier, build]) if _may_rebuild(builder) else earlier
+        return worst([*willing, *first, ninja, build])
+
+
+def _is_placeholder(builder: Any) -> bool:
+    return isinstance(builder, Mapping) and bool(builder.get("placeholder"))
+
+
+def _compatibility(builder: Mapping[str, Any], question: Question) -> Iterator[Finding]:
+    """Yield what ``is_compatible`` says, and all reasons it gave."""
+    if builder.get("compatible_error"):
+        text = f"its builder's compatibility check fails: {builder['compatible_error']}"
+        yield _no(question, Reason(Code.BUILDER_REFUSED, text))
+    elif builder.get("compatible") is False:
+        missing = list(_functions(builder, question))
+        yield from missing
+        said = [line for line in builder.get("said", ()) if line]
+        text = f"its builder says: {' / '.join(said)}" if said else "its builder refuses, unsaid"
+        yield _no(question, Reason(Code.BUILDER_REFUSED, text))
+    elif builder.get("compatible"):
+        yield _met(question, "its builder says compatible")
+
+
+def _functions(builder: Mapping[str, Any], question: Question) -> Iterator[Finding]:
+    """Yield the library functions that the builder looked for and did not find."""
+    for function in builder.get("functions", ()):
+        if function.get("found"):
+            continue
+        for library in function.get("libraries", ()):
+            yield _library_without(library, function["name"], question)
+
+
+def _library_without(library: str, function: str, question: Question) -> Finding:
+    """Say why a library does not offer a function here: too old, or only half installed."""
+    known = LIBRARIES.get(library)
+    here = question.facts.section("libraries", library)
+    since = known.symbols.get(function) if known else None
+    found = here.get("version")
+    remedies = list(_install(library, question))
+    if found and since and _older(str(found), since):
+        text = f"{function} needs lib{library} {since} or newer, found {found}"
+        remedies = [
+            f"install lib{library} {since} or newer (from source, with its folders in CPATH and "
+            "LIBRARY_PATH)",
+            "use a DeepSpeed version that tests for an older function",
+        ]
+        return _no(question, Reason(Code.LIBRARY_VERSION, text), remedies)
+    if here.get("file") is None and here.get("runtime"):
+        text = (
+            f"lib{library} is installed without its development files: the linker finds no "
+            f"lib{library}.so for {function}"
+        )
+    else:
+        text = f"the linker finds no {function} in lib{library}"
+    return _no(question, Reason(Code.LIBRARY_MISSING, text), remedies)
+
+
+def _refusal(builder: Mapping[str, Any], question: Question) -> Iterator[Finding]:
+    """Yield what the builder's own methods raised."""
+    refusal = builder.get("refusal")
+    if not refusal:
+        return
+    module = refusal.get("module")
+    if module:
+        package = {"dskernels": "deepspeed-kernels"}.get(module, module)
+        text = f"its builder needs the Python module {module}, which is not installed"
+        yield _no(question, Reason(Code.SOFTWARE_MISSING, text), [f"pip install {package}"])
+        return
+    where = f" in {refusal['where']}" if refusal.get("where") else ""
+    text = f"its builder raises {refusal['type']}{where}: {refusal['text']}"
+    yield _no(question, Reason(Code.BUILDER_REFUSED, text))
+
+
+def _needs(builder: Mapping[str, Any], question: Question) -> Iterator[Finding]:
+    """Yield the toolchain, headers, libraries and flags that a build needs."""
+    for language in builder.get("languages", ()):
+        yield as_rule(_BUILD_FEATURES[language]).judge(question)
+    build = builder.get("build") or {}
+    for source in build.get("sources_missing", ()):
+        reason = Reason(Code.SOFTWARE_MISSING, f"its source file {source} is not there")
+        yield _no(question, reason, ["reinstall DeepSpeed"])
+    for header in build.get("headers_missing", ()):
+        library = next((each for each in LIBRARIES.values() if each.header == header), None)
+        reason = Reason(Code.LIBRARY_MISSING, f"the compiler finds no {header}")
+        yield _no(question, reason, list(_install(library.name, question)) if library else [])
+    for library_name in build.get("libraries_missing", ()):
+        reason = Reason(Code.LIBRARY_MISSING, f"the linker finds no lib{library_name}")
+        yield _no(question, reason, list(_install(library_name, question)))
+    if build.get("flags_error"):
+        text = f"the compiler does not take what the builder asks for: {build['flags_error']}"
+        yield _no(question, Reason(Code.TOOLCHAIN_MISMATCH, text))
+    yield _met(question, "what it needs is present")
+
+
+def _earlier_build(builder: Mapping[str, Any], question: Question) -> Finding | None:
+    """Judge a build that lies in the cache; ``None`` where there is none."""
+    cached = builder.get("cached")
+    if not cached:
+        return None
+    remedies = [f"delete {cached['path'].rpartition('/')[0]}"]
+    flags = question.facts.get("cpu", "flags")
+    lacking = [f for f in cached.get("isa", ()) if isinstance(flags, list) and f not in flags]
+    findings = []
+    if lacking:
+        text = f"the cached build needs {', '.join(lacking)}, which this CPU lacks"
+        own = "give each kind of node a TORCH_EXTENSIONS_DIR of its own"
+        findings.append(_no(question, Reason(Code.BUILD_STALE, text), [own, *remedies]))
+    if not cached.get("fresh"):
+        text = "the cached build belongs to another torch, compiler or set of flags"
+        if cached.get("error"):
+            text += f" ({cached['error']})"
+        findings.append(_no(question, Reason(Code.BUILD_STALE, text), remedies))
+    elif cached.get("loads") is False:
+        text = f"the cached build does not load: {cached.get('error')}"
+        findings.append(_no(question, Reason(Code.BUILD_STALE, text), remedies))
+    if findings:
+        return worst(findings)
+    return _met(question, "a build of it is cached, up to date, and loads")
+
+
+def _may_rebuild(builder: Mapping[str, Any]) -> bool:
+    """Whether loading would build again: not where ninja finds the cached build up to date."""
+    cached = builder.get("cached") or {}
+    return not cached.get("fresh") or cached.get("loads") is True
+
+
+def _install(library: str, question: Question) -> Iterator[str]:
+    known = LIBRARIES.get(library)
+    if known is None:
+        return
+    managers = question.facts.get("host", "package_managers")
+    command = install_command(known.packages, managers)
+    if command:
+        yield command
+    elif known.hint:
+        yield known.hint
+
+
+def _older(found: str, since: str) -> bool:
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        return Version(found) < Version(since)
+    except InvalidVersion:
+        return False
+
+
+def _met(question: Question, text: str) -> Finding:
+    return Finding(Status.YES, question.facts.evidence, (Reason(Code.MET, text),))
+
+
+def _no(question: Question, reason: Reason, remedies: list[str] | None = None) -> Finding:
+    return Finding(Status.NO, question.facts.evidence, (reason,), tuple(remedies or ()))
+
+
+def _unknown(stated: NotObserved, remedies: tuple[str, ...] = ()) -> Finding:
+    return Finding(Status.UNKNOWN, Evidence.DETECTED, (stated.reason(),), remedies)
