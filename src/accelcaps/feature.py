@@ -29,7 +29,7 @@ class Feature(str):
 
     __slots__ = ("meaning", "since", "title")
 
-    title: str
+    title: str  # type: ignore[assignment]  # a word for tables, not str.title
     meaning: str
     since: str
 

@@ -12,7 +12,6 @@ from accelcaps.feature import Feature, FeatureRegistry
 REGISTRY = FeatureRegistry()
 _define = REGISTRY.define
 
-
 # device: the hardware, and how it orders work (DeepSpeed: the methods of the same names)
 DEVICE_AVAILABLE = _define("device.available", "usable device", "at least one device is there and the installed framework can use it")
 DEVICE_SYNCHRONOUS = _define("device.synchronous", "synchronous device", "work on the device is synchronous with the host")
@@ -135,6 +134,7 @@ COMPILE_DEEPCOMPILE = _define("compile.deepcompile", "DeepCompile", "DeepSpeed's
 TRITON_INSTALLED = _define("triton.installed", "triton package", "the triton package is installed")
 TRITON_DEVICE = _define("triton.device", "triton's hardware", "the hardware is one that triton targets")
 TRITON_USABLE = _define("triton.usable", "triton", "a triton kernel compiles and runs on this device")
+BUILD_CC = _define("build.cc", "C compiler", "a C compiler is there and runs, for what compiles small C programs at run time")
 BUILD_CXX = _define("build.cxx", "C++ extensions", "a C++ extension of the framework can be compiled now")
 BUILD_CUDA = _define("build.cuda", "CUDA extensions", "a CUDA extension can be compiled now, for this device, against this framework")
 BUILD_HIP = _define("build.hip", "HIP extensions", "a HIP extension can be compiled now, for this device, against this framework")

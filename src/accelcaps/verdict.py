@@ -1,4 +1,4 @@
-"""The answer for one feature: :class:`Status`, :class:`Evidence`, :class:`Reason`, :class:`Verdict`."""
+"""The answer for one feature: status, evidence, reasons, remedies, and what it rests on."""
 
 from __future__ import annotations
 

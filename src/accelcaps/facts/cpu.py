@@ -22,7 +22,7 @@ class CpuCollector:
     """Reads ``/proc/cpuinfo`` (``sysctl`` on macOS); archspec names the micro-architecture."""
 
     section = ("cpu",)
-    keyed = False
+    keyed_by = ""
 
     def collect(self, facts: Facts, key: str) -> dict[str, Any]:
         """Observe the section."""

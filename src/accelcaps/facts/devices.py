@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from accelcaps.facts.isolation import run_probe
-from accelcaps.facts.model import NotObserved
 from accelcaps.verdict import Code
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from accelcaps.facts.model import Facts
+    from accelcaps.facts.model import Facts, NotObserved
 
 __all__ = ["CpuDeviceCollector", "CudaDevicesCollector", "visible_to_cuda"]
 
@@ -25,18 +24,21 @@ class CpuDeviceCollector:
     """The CPU is one device, and always there."""
 
     section = ("devices", "cpu")
-    keyed = False
+    keyed_by = ""
 
     def collect(self, facts: Facts, key: str) -> dict[str, Any]:
         """Observe the section."""
-        return {"list": [{"uuid": "cpu", "name": facts.get("cpu", "model")}], "visible_to_system": []}
+        return {
+            "list": [{"uuid": "cpu", "name": facts.get("cpu", "model")}],
+            "visible_to_system": [],
+        }
 
 
 class CudaDevicesCollector:
     """Asks NVML in a child process, and the PCI bus, which also shows a card without a driver."""
 
     section = ("devices", "cuda")
-    keyed = False
+    keyed_by = ""
 
     def collect(self, facts: Facts, key: str) -> dict[str, Any]:
         """Observe the section."""
@@ -48,7 +50,10 @@ class CudaDevicesCollector:
         if "devices" in outcome.results:
             variables = facts.section("host", "environment")
             found["list"] = [
-                {**device, "visible": visible_to_cuda(device, outcome.results["devices"], variables)}
+                {
+                    **device,
+                    "visible": visible_to_cuda(device, outcome.results["devices"], variables),
+                }
                 for device in outcome.results["devices"]
             ]
             return found

@@ -9,6 +9,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from accelcaps.facts.model import NotObserved
+from accelcaps.verdict import Code
+
 if TYPE_CHECKING:
     from accelcaps.facts.model import Facts
 
@@ -18,10 +21,20 @@ ENVIRONMENT = (
     "CC", "CXX", "CCL_ROOT", "CUDA_DEVICE_ORDER", "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES",
     "CUTLASS_PATH", "DS_ACCELERATOR", "DS_ALLOW_DEPRECATED_FP16", "DS_IGNORE_CUDA_DETECTION",
     "DS_SKIP_CUDA_CHECK", "LOCAL_SIZE", "NVIDIA_TF32_OVERRIDE", "PYTORCH_CUDA_ALLOC_CONF",
-    "TORCH_CUDA_ARCH_LIST", "TORCH_EXTENSIONS_DIR",
+    "TORCH_CUDA_ARCH_LIST", "TORCH_EXTENSIONS_DIR", "WORLD_SIZE",
 )  # fmt: skip
 """The environment variables that change what works; no other variable enters a report."""
 
+_KERNEL_MODULES = (
+    "amdgpu",
+    "gdrdrv",
+    "habanalabs",
+    "i915",
+    "nvidia",
+    "nvidia_fs",
+    "nvidia_peermem",
+    "xe",
+)
 _PACKAGE_MANAGERS = (
     "apt-get", "dnf", "yum", "zypper", "pacman", "apk", "brew", "dpkg", "rpm"
 )  # fmt: skip
@@ -31,7 +44,7 @@ class HostCollector:
     """Reads what the standard library and ``/etc/os-release`` tell."""
 
     section = ("host",)
-    keyed = False
+    keyed_by = ""
 
     def collect(self, facts: Facts, key: str) -> dict[str, Any]:
         """Observe the section."""
@@ -43,6 +56,7 @@ class HostCollector:
             "distribution": _distribution(),
             "container": _container(),
             "wsl": "microsoft" in kernel.lower(),
+            "kernel_modules": _kernel_modules(),
             "package_managers": [name for name in _PACKAGE_MANAGERS if shutil.which(name)],
             "python": {
                 "version": platform.python_version(),
@@ -68,6 +82,15 @@ def _distribution() -> dict[str, Any] | None:
     }
 
 
+def _kernel_modules() -> list[str] | NotObserved:
+    """Return those loaded kernel modules that drive accelerators or their direct I/O."""
+    try:
+        lines = Path("/proc/modules").read_text().splitlines()
+    except OSError:
+        return NotObserved(Code.NOT_OBSERVED, "the kernel lists no modules here")
+    return sorted({line.split()[0] for line in lines if line}.intersection(_KERNEL_MODULES))
+
+
 def _container() -> str | None:
     if os.environ.get("KUBERNETES_SERVICE_HOST"):
         return "kubernetes"
@@ -77,4 +100,4 @@ def _container() -> str | None:
         return "podman"
     if Path("/singularity").exists() or os.environ.get("SINGULARITY_CONTAINER"):
         return "singularity"
-    return os.environ.get("container") or None
+    return os.environ.get("container") or None  # noqa: SIM112  systemd-nspawn, podman

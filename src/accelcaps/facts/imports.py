@@ -21,7 +21,7 @@ class ImportsCollector:
     """Imports the distribution's top-level modules in a child process."""
 
     section = ("imports",)
-    keyed = True
+    keyed_by = "distribution"
 
     def collect(self, facts: Facts, key: str) -> dict[str, Any] | NotObserved:
         """Observe the part for one distribution."""

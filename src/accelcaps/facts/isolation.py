@@ -15,13 +15,15 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from accelcaps.facts.model import NotObserved
 from accelcaps.verdict import Code
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["Outcome", "Report", "child_main", "run_probe"]
 

@@ -24,7 +24,7 @@ class LibrariesCollector:
     """Asks the C++ compiler for each library's file and header, and the package manager."""
 
     section = ("libraries",)
-    keyed = False
+    keyed_by = ""
 
     def collect(self, facts: Facts, key: str) -> dict[str, Any]:
         """Observe the section: library name → ``file``, ``header``, ``runtime``, ``version``."""
@@ -63,9 +63,7 @@ def _header(library: Library, compiler: list[str]) -> str | None:
     """Return the file that the compiler takes for the library's header; ``None``: none."""
     if not compiler or not library.header:
         return None
-    answer = ask(
-        [*compiler, "-E", "-H", "-x", "c++", "-"], given=f"#include <{library.header}>\n"
-    )
+    answer = ask([*compiler, "-E", "-H", "-x", "c++", "-"], given=f"#include <{library.header}>\n")
     first = re.search(r"^\. (.+)$", answer.stderr, re.MULTILINE)
     return first[1] if answer.ok and first else None
 

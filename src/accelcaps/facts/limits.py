@@ -23,13 +23,14 @@ class LimitsCollector:
     """Reads ``/proc``, ``/sys`` and the process's resource limits."""
 
     section = ("limits",)
-    keyed = False
+    keyed_by = ""
 
     def collect(self, facts: Facts, key: str) -> dict[str, Any]:
         """Observe the section."""
         return {
             "memory_bytes": _memory(),
             "memlock_bytes": _memlock(),
+            "may_lock_any": _has_ipc_lock(),
             "shm_bytes": _shm(),
             "aio_max_nr": _number(Path("/proc/sys/fs/aio-max-nr")),
             "infiniband": sorted(_names(Path("/sys/class/infiniband"))),
@@ -58,9 +59,19 @@ def _memlock() -> int | str | NotObserved:
     return UNLIMITED if soft == resource.RLIM_INFINITY else soft
 
 
+def _has_ipc_lock() -> bool | None:
+    """Return whether the process has ``CAP_IPC_LOCK`` (bit 14), which no memlock limit binds."""
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        return None
+    effective = next((line for line in status.splitlines() if line.startswith("CapEff:")), "")
+    return bool(int(effective.partition(":")[2].strip() or "0", 16) >> 14 & 1)
+
+
 def _shm() -> int | None:
     try:
-        size = os.statvfs("/dev/shm")  # noqa: S108
+        size = os.statvfs("/dev/shm")
     except (AttributeError, OSError):
         return None
     return size.f_frsize * size.f_blocks

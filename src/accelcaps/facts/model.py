@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -41,17 +43,28 @@ class NotObserved:
         return None
 
 
+_COMPLETE = {("packages",), ("host", "environment")}
+"""Mappings that list all there is: what is not in them was observed not to be there."""
+
+
 class Collector(Protocol):
     """Observes one section.
 
     Attributes:
         section: the section's path, such as ``("torch", "runtime")``.
-        keyed: whether the section has one part for each key, collected one by one (``ops`` has
-            one for each accelerator).
+        keyed_by: of what the section has one part each, collected one by one: ``accelerator``,
+            ``distribution``, or nothing (empty).
     """
 
-    section: tuple[str, ...]
-    keyed: bool
+    @property
+    def section(self) -> tuple[str, ...]:
+        """The section's path."""
+        ...
+
+    @property
+    def keyed_by(self) -> str:
+        """Of what the section has one part each."""
+        ...
 
     def collect(self, facts: Facts, key: str) -> Mapping[str, Any] | NotObserved:
         """Observe the section (or its part for ``key``); may look at other sections."""
@@ -80,7 +93,9 @@ class Facts:
         self._tree: dict[str, Any] = dict(observed or {})
         self._collectors = {collector.section: collector for collector in collectors}
         self._done: set[tuple[str, ...]] = set()
-        self._lock = threading.RLock()
+        self._begun: set[tuple[str, ...]] = set()
+        self._lock = threading.RLock()  # for the tree
+        self._busy: defaultdict[tuple[str, ...], threading.RLock] = defaultdict(threading.RLock)
         self.evidence = evidence
         self.name = name
 
@@ -94,8 +109,12 @@ class Facts:
         self._ensure(path)
         found: Any = self._tree
         for depth, part in enumerate(path):
+            if isinstance(found, Mapping) and part not in found and path[:depth] in _COMPLETE:
+                return None
+            if found is None:
+                return None  # what is not there has no parts either
             if not isinstance(found, Mapping) or part not in found:
-                return self._missing(path, path[: depth + 1])
+                return self._missing(path[: depth + 1])
             found = found[part]
             stated = NotObserved.read(found)
             if stated is not None:
@@ -112,11 +131,16 @@ class Facts:
         for path in paths:
             self._ensure(tuple(path))
 
-    def collect_all(self, *keys: str) -> None:
-        """Observe every section; of those with a part for each key, the parts for ``keys``."""
-        for collector in self._collectors.values():
-            for key in keys if collector.keyed else ("",):
-                self._ensure((*collector.section, *([key] if key else [])))
+    def collect_all(self, *accelerators: str) -> None:
+        """Observe every section, and the parts for these accelerators, several at a time."""
+        places: list[tuple[str, ...]] = []
+        for section, collector in self._collectors.items():
+            if not collector.keyed_by:
+                places.append(section)
+            elif collector.keyed_by == "accelerator":
+                places += [(*section, accelerator) for accelerator in accelerators]
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            list(pool.map(self._ensure, places))
 
     def to_json(self) -> dict[str, Any]:
         """Return everything observed so far as JSON-serialisable data."""
@@ -129,7 +153,7 @@ class Facts:
             collector = self._collectors.get(path[:depth])
             if collector is None:
                 continue
-            if not collector.keyed:
+            if not collector.keyed_by:
                 self._run(collector, path[:depth], "")
             elif len(path) > depth:
                 self._run(collector, path[: depth + 1], path[depth])
@@ -138,16 +162,20 @@ class Facts:
         if place in self._done:
             return
         with self._lock:
-            if place in self._done:
+            busy = self._busy[place]
+        with busy:  # a second thread that asks for the same section waits for the first
+            if place in self._done or place in self._begun:
                 return
-            self._done.add(place)  # before collecting: a collector that asks for itself must end
+            self._begun.add(place)  # a collector that asks for its own section must end
             found: Mapping[str, Any] | NotObserved
             try:
                 found = collector.collect(self, key)
             except Exception as error:  # a collector must not take the caller down
                 text = f"{'.'.join(place)}: {type(error).__name__}: {error}"
                 found = NotObserved(Code.PROBE_CRASHED, text)
-            self._store(place, found)
+            with self._lock:
+                self._store(place, found)
+                self._done.add(place)
 
     def _store(self, place: tuple[str, ...], found: Mapping[str, Any] | NotObserved) -> None:
         node = self._tree
@@ -162,8 +190,8 @@ class Facts:
             found = {**found, **present}  # what is nested below was collected on its own
         node[place[-1]] = found if isinstance(found, NotObserved) else dict(found)
 
-    def _missing(self, path: Sequence[str], upto: Sequence[str]) -> NotObserved:
-        where = ".".join(upto)
+    def _missing(self, path: Sequence[str]) -> NotObserved:
+        where = ".".join(path)
         if self._collectors:
             return NotObserved(Code.NOT_OBSERVED, f"{where} could not be observed on {self.name}")
         return NotObserved(Code.NOT_RECORDED, f"{where} is not recorded in {self.name}")

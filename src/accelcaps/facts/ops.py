@@ -21,13 +21,11 @@ class OpsCollector:
     """Asks DeepSpeed in a child process; an op that takes the child down is left out next time."""
 
     section = ("ops",)
-    keyed = True
+    keyed_by = "accelerator"
 
     def collect(self, facts: Facts, key: str) -> dict[str, Any] | NotObserved:
         """Observe the builders of the accelerator called ``key``."""
-        if facts.get("packages", "deepspeed") is None or isinstance(
-            facts.get("packages", "deepspeed"), NotObserved
-        ):
+        if facts.get("packages", "deepspeed") is None:
             return NotObserved(Code.SOFTWARE_MISSING, "DeepSpeed is not installed")
         ops: dict[str, Any] = {}
         about: dict[str, Any] = {}
@@ -39,7 +37,9 @@ class OpsCollector:
                 environment={"DS_ACCELERATOR": key},
             )
             results = dict(outcome.results)
-            about |= {name: results.pop(name) for name in ("accelerator", "names") if name in results}
+            about |= {
+                name: results.pop(name) for name in ("accelerator", "names") if name in results
+            }
             ops |= results
             if outcome.failure is None:
                 break

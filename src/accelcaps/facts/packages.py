@@ -19,7 +19,7 @@ class PackagesCollector:
     """Reads the names of the metadata folders on ``sys.path``; the first found wins."""
 
     section = ("packages",)
-    keyed = False
+    keyed_by = ""
 
     def collect(self, facts: Facts, key: str) -> dict[str, Any]:
         """Observe the section: normalised name → version."""

@@ -31,7 +31,7 @@ class ToolchainCollector:
     """Finds each tool and runs it: a file that is there and does not run is no tool."""
 
     section = ("toolchain",)
-    keyed = False
+    keyed_by = ""
 
     def collect(self, facts: Facts, key: str) -> dict[str, Any]:
         """Observe the section."""
@@ -39,6 +39,7 @@ class ToolchainCollector:
             parts = {
                 "cxx": pool.submit(_cxx),
                 "cc": pool.submit(_cc),
+                "gxx": pool.submit(_gxx),
                 "ninja": pool.submit(_ninja),
                 "nvcc": pool.submit(_nvcc),
             }
@@ -78,7 +79,14 @@ def _cxx() -> dict[str, Any]:
 
 
 def _cc() -> dict[str, Any]:
-    return _program(os.environ.get("CC", "cc"))
+    """Return the C compiler as triton takes it: ``CC``, else gcc, else clang."""
+    names = [os.environ["CC"]] if os.environ.get("CC") else ["gcc", "clang"]
+    return next((found for found in map(_program, names) if found["path"]), _program(names[0]))
+
+
+def _gxx() -> dict[str, Any]:
+    """Return the C++ compiler as inductor takes it: ``CXX``, else g++ (clang++ on macOS)."""
+    return _program(os.environ.get("CXX", "clang++" if sys.platform == "darwin" else "g++"))
 
 
 def _program(command: str) -> dict[str, Any]:

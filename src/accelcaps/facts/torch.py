@@ -28,7 +28,7 @@ class TorchCollector:
     """Reads ``torch/version.py`` as text; imports nothing."""
 
     section = ("torch",)
-    keyed = False
+    keyed_by = ""
 
     def collect(self, facts: Facts, key: str) -> dict[str, Any]:
         """Observe the section; ``version`` is ``None`` where torch is not installed."""
@@ -57,7 +57,7 @@ class TorchRuntimeCollector:
     """Asks torch what it was built with: architectures, collective backends, CPU capability."""
 
     section = ("torch", "runtime")
-    keyed = False
+    keyed_by = ""
 
     def collect(self, facts: Facts, key: str) -> dict[str, Any] | NotObserved:
         """Observe the section, in place where torch is imported already."""
@@ -79,16 +79,18 @@ class TorchDevicesCollector:
     """Asks torch, in a child process, which devices of an accelerator it can use."""
 
     section = ("torch", "devices")
-    keyed = True
+    keyed_by = "accelerator"
 
     def collect(self, facts: Facts, key: str) -> dict[str, Any] | NotObserved:
         """Observe the part for one device type (``key``)."""
         missing = _not_installed(facts)
         if missing:
             return missing
-        outcome = run_probe(
-            "accelcaps.facts.probes.torch_runtime:devices", key, deadline=_DEADLINE
-        )
+        if key == "cpu":
+            return {"available": True, "count": 1, "error": None}
+        if key == "cuda" and facts.get("torch", "cuda") is None:
+            return {"available": False, "count": 0, "error": "this PyTorch is built without CUDA"}
+        outcome = run_probe("accelcaps.facts.probes.torch_runtime:devices", key, deadline=_DEADLINE)
         if "devices" in outcome.results:
             return dict(outcome.results["devices"])
         return outcome.failure or NotObserved(Code.PROBE_CRASHED, "torch said nothing")

@@ -1,0 +1,1 @@
+"""Ops: the rule that judges any op builder, and the libraries that ops link with."""

@@ -60,7 +60,9 @@ LIBRARIES: Mapping[str, Library] = {
         Library("curand", "curand.h", hint=_TOOLKIT),
         Library("cublas", "cublas_v2.h", hint=_TOOLKIT),
         Library("cudart", "cuda_runtime_api.h", hint=_TOOLKIT),
-        Library("cuda", "cuda.h", hint="install the NVIDIA driver, or link with the toolkit's stub"),
+        Library(
+            "cuda", "cuda.h", hint="install the NVIDIA driver, or link with the toolkit's stub"
+        ),
         Library("ccl", "oneapi/ccl.hpp", hint="install oneCCL, and source its setvars.sh"),
         Library(
             "numa",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from accelcaps import features as F
+from accelcaps.accelerators.references import ON_A_DEVICE
 from accelcaps.facts.model import NotObserved
 from accelcaps.ops.libraries import LIBRARIES, install_command
 from accelcaps.rules import Finding, Question, Rule, as_rule, best, worst
@@ -54,8 +55,8 @@ class OpRule(Rule):
         """Judge the op from the facts ``ops.<accelerator>.builders.<name>``."""
         builders = question.facts.get("ops", question.accelerator, "builders")
         if isinstance(builders, NotObserved):
-            remedies = ("pip install deepspeed",) if builders.code is Code.SOFTWARE_MISSING else ()
-            return _unknown(builders, remedies)
+            missing = builders.code is Code.SOFTWARE_MISSING
+            return _unknown(builders, ("pip install deepspeed",) if missing else ())
         version = question.facts.get("ops", question.accelerator, "accelerator", "deepspeed")
         version = "" if isinstance(version, NotObserved) else version
         builder = builders.get(self.name)
@@ -64,7 +65,7 @@ class OpRule(Rule):
             return _unknown(stated)
         if builder is None or _is_placeholder(builder):
             text = (
-                f"DeepSpeed {version} has no op called {self.name} for the "
+                f"op.{self.name}: DeepSpeed {version} has no such op for the "
                 f"{question.accelerator} accelerator"
             )
             reason = Reason(Code.NOT_IMPLEMENTED, text)
@@ -88,8 +89,8 @@ class OpRule(Rule):
         ninja = as_rule(F.BUILD_NINJA).judge(question)
         build = worst([*_needs(builder, question)])
         earlier = _earlier_build(builder, question)
-        if earlier is not None:
-            build = best([earlier, build]) if _may_rebuild(builder) else earlier
+        if earlier is not None:  # ninja builds again only what it does not find up to date
+            build = earlier if builder["cached"].get("fresh") else best([earlier, build])
         return worst([*willing, *first, ninja, build])
 
 
@@ -136,7 +137,12 @@ def _library_without(library: str, function: str, question: Question) -> Finding
             "use a DeepSpeed version that tests for an older function",
         ]
         return _no(question, Reason(Code.LIBRARY_VERSION, text), remedies)
-    if here.get("file") is None and here.get("runtime"):
+    if here.get("file") is not None:  # so the builder's own test program is what failed
+        text = f"its builder's test for {function} fails, although lib{library} is there"
+        compiler = as_rule(F.BUILD_CC).judge(question)
+        reason = Reason(Code.BUILDER_REFUSED, text)
+        return worst([_no(question, reason), compiler])
+    if here.get("runtime"):
         text = (
             f"lib{library} is installed without its development files: the linker finds no "
             f"lib{library}.so for {function}"
@@ -164,8 +170,11 @@ def _refusal(builder: Mapping[str, Any], question: Question) -> Iterator[Finding
 
 def _needs(builder: Mapping[str, Any], question: Question) -> Iterator[Finding]:
     """Yield the toolchain, headers, libraries and flags that a build needs."""
-    for language in builder.get("languages", ()):
+    languages = builder.get("languages", ())
+    for language in languages:
         yield as_rule(_BUILD_FEATURES[language]).judge(question)
+    if set(languages) - {"c++"}:  # it runs on the device, so it needs one
+        yield ON_A_DEVICE.judge(question)
     build = builder.get("build") or {}
     for source in build.get("sources_missing", ()):
         reason = Reason(Code.SOFTWARE_MISSING, f"its source file {source} is not there")
@@ -207,12 +216,6 @@ def _earlier_build(builder: Mapping[str, Any], question: Question) -> Finding | 
     if findings:
         return worst(findings)
     return _met(question, "a build of it is cached, up to date, and loads")
-
-
-def _may_rebuild(builder: Mapping[str, Any]) -> bool:
-    """Whether loading would build again: not where ninja finds the cached build up to date."""
-    cached = builder.get("cached") or {}
-    return not cached.get("fresh") or cached.get("loads") is True
 
 
 def _install(library: str, question: Question) -> Iterator[str]:

@@ -69,6 +69,10 @@ class Rule(ABC):
         """Where this rule says no, let ``alternative`` decide; this rule's reasons stay."""
         return _Otherwise(self, as_rule(alternative))
 
+    def then(self, following: RuleLike) -> Rule:
+        """Where this rule says yes, let ``following`` decide; else this rule's answer stands."""
+        return _Then(self, as_rule(following))
+
     def remedy(self, *remedies: Remedy) -> Rule:
         """Say what to do where this rule says no or degraded."""
         return _Annotated(self, remedies=remedies)
@@ -87,7 +91,11 @@ class Rule(ABC):
         A collector that failed still makes the answer unknown: only what nobody recorded is
         left out.
         """
-        return _WhereRecorded(self)
+        return _WhereRecorded(self, None)
+
+    def or_if_not_recorded(self, alternative: RuleLike) -> Rule:
+        """Let ``alternative`` decide where a facts file does not have what this looks at."""
+        return _WhereRecorded(self, as_rule(alternative))
 
 
 RuleLike: TypeAlias = "Rule | str"
@@ -152,15 +160,8 @@ class _FeatureRule(Rule):
 
     def judge(self, question: Question) -> Finding:
         verdict = question.resolver.explain(self.feature)
-        if verdict.status is Status.YES:
-            reasons = (Reason(Code.MET, f"{verdict.feature} is there"),)
-        else:
-            reasons = tuple(
-                replace(reason, text=f"{verdict.feature}: {reason.text}")
-                if not reason.text.startswith(f"{verdict.feature}: ")
-                else reason
-                for reason in verdict.reasons
-            )
+        met = Reason(Code.MET, f"{verdict.feature} is there")
+        reasons = (met,) if verdict.status is Status.YES else verdict.reasons
         return Finding(
             status=verdict.status,
             evidence=verdict.evidence,
@@ -222,6 +223,24 @@ class _Otherwise(_Wrapping):
 
 
 @dataclass(frozen=True)
+class _Then(_Wrapping):
+    following: Rule
+
+    @property
+    def looks_at_device(self) -> bool:  # type: ignore[override]
+        return self.rule.looks_at_device or self.following.looks_at_device
+
+    def judge(self, question: Question) -> Finding:
+        first = self.rule.judge(question)
+        if first.status is not Status.YES:
+            return first
+        second = self.following.judge(question)
+        # What was found out decided which rule applies, so the answer rests on it.
+        evidence = first.evidence if second.evidence is Evidence.DECLARED else second.evidence
+        return replace(second, evidence=evidence, because=(*first.because, *second.because))
+
+
+@dataclass(frozen=True)
 class _Annotated(_Wrapping):
     remedies: tuple[Remedy, ...] = ()
     sources: tuple[str, ...] = ()
@@ -256,14 +275,23 @@ class _Conditional(_Wrapping):
 
 @dataclass(frozen=True)
 class _WhereRecorded(_Wrapping):
+    alternative: Rule | None
+
+    @property
+    def looks_at_device(self) -> bool:  # type: ignore[override]
+        other = self.alternative is not None and self.alternative.looks_at_device
+        return self.rule.looks_at_device or other
+
     def judge(self, question: Question) -> Finding:
         finding = self.rule.judge(question)
         not_recorded = finding.reasons and all(
             reason.code is Code.NOT_RECORDED for reason in finding.reasons
         )
-        if finding.status is Status.UNKNOWN and not_recorded:
-            return Finding(Status.YES, Evidence.DETECTED)
-        return finding
+        if finding.status is not Status.UNKNOWN or not not_recorded:
+            return finding
+        if self.alternative is None:
+            return Finding(Status.YES, question.facts.evidence)
+        return self.alternative.judge(question)
 
 
 @dataclass(frozen=True)

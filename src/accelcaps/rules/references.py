@@ -89,6 +89,10 @@ class Reference:
         """Hold where the fact, a list, has one of ``wanted``."""
         return _Contains(self, wanted, any)
 
+    def is_not_empty(self, empty: str) -> Rule:
+        """Hold where the fact, a list, has something in it; ``empty`` says that it has not."""
+        return _Holds(self, f"{self.label} are there", empty)
+
     def exists(self, text: str = "") -> Rule:
         """Hold where the fact was observed to be there (not ``None``)."""
         return _Exists(self, text)
@@ -133,8 +137,7 @@ def _in_device(reference: Reference, question: Question) -> Any:
     if question.device is None:
         return NotObserved(
             Code.NOT_OBSERVED,
-            f"no {question.accelerator} device is visible on this host, so its "
-            f"{reference.label} is not known: ask on a host that has one",
+            f"no {question.accelerator} device is on this host: ask on a host that has one",
         )
     found: Any = question.device
     for part in reference.path:
@@ -167,7 +170,9 @@ class _ReferenceRule(Rule):
     def compare(self, found: Any, question: Question) -> Finding:
         raise NotImplementedError
 
-    def conclude(self, question: Question, met: bool, text: str, code: Code | None = None) -> Finding:
+    def conclude(
+        self, question: Question, met: bool, text: str, code: Code | None = None
+    ) -> Finding:
         code = Code.MET if met else (code or self.reference.code)
         status = Status.YES if met else Status.NO
         return Finding(status, question.facts.evidence, (Reason(code, text),))
@@ -205,9 +210,7 @@ class _Comparison(_ReferenceRule):
             met = self.holds(found, wanted)
         except TypeError:
             text = f"{self.reference.label}: {found!r} cannot be compared with {shown!r}"
-            return Finding(
-                Status.UNKNOWN, Evidence.DETECTED, (Reason(Code.NOT_OBSERVED, text),)
-            )
+            return Finding(Status.UNKNOWN, Evidence.DETECTED, (Reason(Code.NOT_OBSERVED, text),))
         needs = f"{self.needs} {shown}" if self.tell_wanted else self.needs
         return self.conclude(question, met, f"{self.reference.label} is {found}, {needs}")
 
@@ -220,9 +223,7 @@ class _Contains(_ReferenceRule):
     def compare(self, found: Any, question: Question) -> Finding:
         if isinstance(found, str) or not isinstance(found, (Sequence, Mapping)):
             text = f"{self.reference.label}: {found!r} is not a list"
-            return Finding(
-                Status.UNKNOWN, Evidence.DETECTED, (Reason(Code.NOT_OBSERVED, text),)
-            )
+            return Finding(Status.UNKNOWN, Evidence.DETECTED, (Reason(Code.NOT_OBSERVED, text),))
         there = [each for each in self.wanted if each in found]
         missing = [each for each in self.wanted if each not in found]
         if self.how(each in found for each in self.wanted):

@@ -11,7 +11,7 @@ import re
 import shlex
 import tempfile
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -138,19 +138,27 @@ class _Compiler:
         return tuple(Path(folder) for flag, folder in pairs if flag == "-isystem")
 
     @property
-    def preprocessor_flags(self) -> tuple[str, ...]:
-        """Those flags that the host's preprocessor understands, whichever compiler this is."""
-        kept = tuple(flag for flag in self.flags if flag.startswith(("-I", "-D", "-U", "-std")))
-        return kept if self.suffix == "cpp" else (*kept, "-D__CUDACC__", "-D__NVCC__")
+    def own_flags(self) -> tuple[str, ...]:
+        """The flags that steer the preprocessor, without the framework's folders."""
+        return tuple(f for f in self.flags if f.startswith(("-I", "-D", "-U", "-std")))
+
+    @property
+    def framework_flags(self) -> tuple[str, ...]:
+        """The framework's folders, as flags."""
+        return tuple(w for place in self.framework_folders for w in ("-isystem", str(place)))
+
+    def preprocessor(self, flags: tuple[str, ...]) -> tuple[str, ...] | None:
+        """Return the command that preprocesses a source; ``None`` where it cannot be told."""
+        if self.suffix == "cpp":
+            return (*self.command, *flags, "-x", "c++", "-E")
+        return _preprocessor_of_nvcc(self.command, flags)
 
 
 def _check_compile(found: dict[str, Any], compiler: _Compiler, sources: list[str]) -> None:
     """Add what the compiler refuses or does not find for these sources."""
     if not sources:
         return
-    outside, framework = _headers(
-        tuple(sources), compiler.own_folders, compiler.framework_folders
-    )
+    outside, framework = _headers(tuple(sources), compiler.own_folders, compiler.framework_folders)
     there, error = _ask_for_headers(compiler, outside)
     if error is not None:
         found["flags_error"] = found["flags_error"] or error
@@ -164,7 +172,7 @@ def _check_compile(found: dict[str, Any], compiler: _Compiler, sources: list[str
     found["headers_missing"] = sorted({*found["headers_missing"], *absent})
 
 
-@lru_cache(maxsize=None)
+@cache
 def _headers(
     sources: tuple[str, ...], own: tuple[Path, ...], framework: tuple[Path, ...]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -194,7 +202,17 @@ def _headers(
     return tuple(outside), tuple(of_framework)
 
 
-@lru_cache(maxsize=None)
+@cache
+def _preprocessor_of_nvcc(
+    command: tuple[str, ...], flags: tuple[str, ...]
+) -> tuple[str, ...] | None:
+    """Return the command by which nvcc preprocesses, as it tells it in a dry run."""
+    told = ask([*command, *flags, "--dryrun", "-E", "-x", "cu", "accelcaps.cu"]).stderr
+    lines = [line for line in told.splitlines() if line.startswith("#$ ") and " -E " in line]
+    return tuple(shlex.split(lines[-1][3:])[:-1]) if lines else None
+
+
+@cache
 def _ask_for_headers(
     compiler: _Compiler, headers: tuple[str, ...]
 ) -> tuple[frozenset[str], str | None]:
@@ -223,43 +241,40 @@ def _reached(
             stub = Path(folder, header)
             stub.parent.mkdir(parents=True, exist_ok=True)
             stub.touch()
-        flags = (f"-I{folder}", *compiler.preprocessor_flags)
+        command = compiler.preprocessor((f"-I{folder}", *compiler.own_flags))
         reached: set[str] = set()
         for source in sources:
-            needs = _dependencies(compiler.host, flags, Path(source))
+            needs = _dependencies(command, Path(source))
             if needs is None:  # the preprocessor cannot tell: keep what the text says
                 return absent
             reached.update(needs)
         return [header for header in absent if header in reached]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _missing_under(compiler: _Compiler, headers: tuple[str, ...]) -> list[str]:
     """Return what the framework's own headers include, with these flags, and nobody finds."""
     with tempfile.TemporaryDirectory(prefix="accelcaps-") as folder:
-        source = Path(folder, "headers.cpp")
+        source = Path(folder, f"headers.{compiler.suffix}")
         source.write_text("".join(f"#include <{header}>\n" for header in headers))
-        system = tuple(
-            word for place in compiler.framework_folders for word in ("-isystem", str(place))
-        )
-        needs = _dependencies(compiler.host, (*compiler.preprocessor_flags, *system), source)
+        flags = (*compiler.own_flags, *compiler.framework_flags)
+        needs = _dependencies(compiler.preprocessor(flags), source)
         return [name for name in needs or () if not Path(name).is_absolute()]
 
 
-def _dependencies(
-    host: tuple[str, ...], flags: tuple[str, ...], source: Path
-) -> list[str] | None:
-    """Return all files that a source includes; one that is not there by the name it is asked by."""
-    answer = ask([*host, *flags, "-x", "c++", "-E", "-M", "-MG", str(source)], limit=30)
+def _dependencies(command: tuple[str, ...] | None, source: Path) -> list[str] | None:
+    """Return all files that a source includes; one that is not there by the name it is asked by.
+
+    ``None`` where the preprocessor fails for another reason.
+    """
+    answer = ask([*command, "-M", "-MG", str(source)], limit=30) if command else Answer(None)
     if not answer.ok:
         return None
     _, _, listed = answer.stdout.replace("\\\n", " ").partition(":")
     return [_unescape(word) for word in listed.split()]
 
 
-def _preprocess(
-    command: tuple[str, ...], flags: tuple[str, ...], text: str, suffix: str
-) -> Answer:
+def _preprocess(command: tuple[str, ...], flags: tuple[str, ...], text: str, suffix: str) -> Answer:
     with tempfile.TemporaryDirectory(prefix="accelcaps-") as folder:
         source = Path(folder, f"headers.{suffix}")
         source.write_text(text)
@@ -286,7 +301,7 @@ def _check_link(found: dict[str, Any], compiler: list[str], flags: list[str]) ->
         found["flags_error"] = found["flags_error"] or error
 
 
-@lru_cache(maxsize=None)
+@cache
 def _ask_to_link(compiler: tuple[str, ...], flags: tuple[str, ...]) -> str | None:
     """Link an empty shared library with ``flags``; return what the linker says against it."""
     shared = [] if "-shared" in flags else ["-shared"]

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import types
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,24 +47,35 @@ def probe(report: Report, skip: list[str]) -> None:
 
     report("names", sorted(name for name, each in ALL_OPS.items() if not _is_placeholder(each)))
     with tempfile.TemporaryDirectory(prefix="accelcaps-") as scratch:
+        rehearsed: dict[str, tuple[dict[str, Any], Plan | None]] = {}
         for name, builder in ALL_OPS.items():
             if name not in skip:
                 report(name)
-                report(name, _observe(builder, Path(scratch)))
+                rehearsed[name] = _observe(builder, Path(scratch))
+        # The checks only wait for compilers, so several may wait at a time.
+        with ThreadPoolExecutor(4) as pool:
+            checks = {
+                name: pool.submit(check_plan, plan)
+                for name, (_, plan) in rehearsed.items()
+                if plan is not None
+            }
+        for name, (found, _) in rehearsed.items():
+            report(name, found | ({"build": checks[name].result()} if name in checks else {}))
 
 
-def _observe(builder: Any, scratch: Path) -> dict[str, Any]:
+def _observe(builder: Any, scratch: Path) -> tuple[dict[str, Any], Plan | None]:
+    """Return what a builder says and needs, and the plan of its build where it made one."""
     found: dict[str, Any] = {
         "class": type(builder).__name__,
         "placeholder": _is_placeholder(builder),
         "prebuilt": _is_prebuilt(builder),
     }
     if found["placeholder"]:
-        return found
+        return found, None
     found |= _compatibility(builder)
     found |= _languages(builder)
-    found |= _rehearse(builder, scratch)
-    return found
+    rehearsal, plan = _rehearse(builder, scratch)
+    return found | rehearsal, plan
 
 
 def _is_placeholder(builder: Any) -> bool:
@@ -129,8 +141,8 @@ def _languages(builder: Any) -> dict[str, Any]:
         return {"languages": []}
 
 
-def _rehearse(builder: Any, scratch: Path) -> dict[str, Any]:
-    """Run ``builder.load()`` up to the compiler, and check what it would be asked to do."""
+def _rehearse(builder: Any, scratch: Path) -> tuple[dict[str, Any], Plan | None]:
+    """Run ``builder.load()`` up to the compiler; return what happened, and the plan it made."""
     found: dict[str, Any] = {"loads_first": [], "refusal": None, "build": None, "cached": None}
     with _captured(), _no_compiler(builder, scratch, found["loads_first"]):
         try:
@@ -141,13 +153,12 @@ def _rehearse(builder: Any, scratch: Path) -> dict[str, Any]:
     plan = Plan.read(script) if script.is_file() else None
     if plan is not None:
         found["refusal"] = None  # what came after belongs to the stand-in for the built module
-        found["build"] = check_plan(plan)
     folder = _build_folder(builder.name)
     if folder is not None:
         found["cached"] = cached_build(folder, builder.name, plan)
     if found["cached"] and found["cached"]["fresh"]:
         found["cached"] |= _try_loading(builder.name, found["cached"], found["loads_first"])
-    return found
+    return found, plan
 
 
 @contextlib.contextmanager
@@ -173,9 +184,7 @@ def _no_compiler(builder: Any, scratch: Path, loads_first: list[str]) -> Iterato
         patch(OpBuilder, "jit_load", rehearsed)
         patch(builder, "is_compatible", lambda verbose=False: True)  # noqa: ARG005
         patch(cpp_extension, "verify_ninja_availability", lambda: None)
-        patch(
-            cpp_extension, "get_compiler_abi_compatibility_and_version", lambda _: (True, None)
-        )
+        patch(cpp_extension, "get_compiler_abi_compatibility_and_version", lambda _: (True, None))
         patch(cpp_extension, "_run_ninja_build", lambda *_, **__: None)
         patch(cpp_extension, "_import_module_from_library", stand_in)
         variable = os.environ.get("TORCH_EXTENSIONS_DIR")
@@ -200,9 +209,7 @@ def _patcher(stack: contextlib.ExitStack) -> Callable[[Any, str, Any], None]:
         own = name in vars(owner)
         original = getattr(owner, name)
         setattr(owner, name, value)
-        stack.callback(
-            lambda: setattr(owner, name, original) if own else delattr(owner, name)
-        )
+        stack.callback(lambda: setattr(owner, name, original) if own else delattr(owner, name))
 
     return patch
 

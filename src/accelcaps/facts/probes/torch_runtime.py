@@ -29,6 +29,7 @@ def describe(torch: Any) -> dict[str, Any]:
         "mkldnn": _try(lambda: bool(torch.backends.mkldnn.is_available())),
         "mkldnn_bf16": _try(lambda: bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())),
         "mkldnn_fp16": _try(lambda: bool(torch.ops.mkldnn._is_mkldnn_fp16_supported())),
+        "itt": _try(lambda: bool(torch.profiler.itt.is_available())),
         "cudnn_built": _try(lambda: bool(torch._C._has_cudnn)),
         "cxx_abi": _try(lambda: bool(torch._C._GLIBCXX_USE_CXX11_ABI)),
     }
@@ -41,8 +42,12 @@ def devices(report: Report, kind: str) -> None:
     report("devices", _DEVICES.get(kind, _accelerator_devices)(torch, kind))
 
 
-def _cuda_devices(torch: Any, kind: str) -> dict[str, Any]:
-    found: dict[str, Any] = {"available": bool(torch.cuda.is_available()), "count": 0, "error": None}
+def _cuda_devices(torch: Any, _: str) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "available": bool(torch.cuda.is_available()),
+        "count": 0,
+        "error": None,
+    }
     try:
         torch.cuda.init()
     except Exception as error:

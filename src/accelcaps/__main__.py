@@ -1,0 +1,5 @@
+"""``python -m accelcaps``."""
+
+from accelcaps.cli import run
+
+run()

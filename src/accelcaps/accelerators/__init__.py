@@ -1,0 +1,1 @@
+"""The accelerators: one file each, and how one is chosen."""

@@ -1,0 +1,210 @@
+"""The abstract accelerator: a name, how its devices are seen, and a capability table.
+
+A new question costs a row in a table, never a method here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from accelcaps.errors import CircularRuleError, LimitNotKnownError, UnsupportedFeatureError
+from accelcaps.facts.model import NotObserved
+from accelcaps.feature import Feature
+from accelcaps.features import REGISTRY
+from accelcaps.ops.rules import OpRule, reflected_ops
+from accelcaps.packages import PackageRule
+from accelcaps.rules import Question, Rule, unknown, worst
+from accelcaps.training import DERIVED
+from accelcaps.verdict import Code, Status, Value, Verdict
+
+if TYPE_CHECKING:
+    from accelcaps.facts import Facts
+    from accelcaps.rules import Finding
+
+__all__ = ["Accelerator", "Limits"]
+
+
+class Accelerator:
+    """A family of devices with one software stack, asked about on the machine of some facts.
+
+    A subclass gives ``name``, ``title`` and ``capabilities``; its devices are the facts
+    ``devices.<name>.list``.
+
+    Attributes:
+        name: the family's name, as in ``get_accelerator("cuda")``.
+        title: the name for people.
+        capabilities: feature → rule.
+        facts: what was observed on the machine in question.
+        limits: limit name → value.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    capabilities: ClassVar[Mapping[Feature, Rule]] = {}
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.limits = Limits(self)
+        self._verdicts: dict[str, Verdict] = {}
+        self._supported: dict[str, bool] = {}
+        self._asking: list[str] = []
+
+    def __repr__(self) -> str:
+        return f"<accelerator {self.name} of {self.facts.name}>"
+
+    def supports(self, feature: str, degraded: bool = True) -> bool:
+        """Return whether a feature works here; unknown counts as not.
+
+        Args:
+            feature: a constant of :mod:`accelcaps.features`, or its name.
+            degraded: whether emulated, slow or limited is good enough.
+
+        Raises:
+            UnknownFeatureError: when no feature has that name.
+        """
+        if degraded:
+            try:
+                return self._supported[feature]
+            except KeyError:
+                pass
+        return self.explain(feature).supported(degraded=degraded)
+
+    def explain(self, feature: str) -> Verdict:
+        """Return the verdict on a feature, with all reasons and remedies.
+
+        Raises:
+            UnknownFeatureError: when no feature has that name.
+        """
+        known = self._verdicts.get(feature)
+        if known is not None:
+            return known
+        named = self._feature(feature)
+        verdict = self._verdicts.get(named) or self._judge(named)
+        for name in {str(named), feature}:
+            self._verdicts[name] = verdict
+            self._supported[name] = verdict.supported()
+        return verdict
+
+    def require(self, *features: str) -> None:
+        """Do nothing where every feature works here, degraded or not.
+
+        Raises:
+            UnsupportedFeatureError: with the verdict of each that does not.
+            UnknownFeatureError: when no feature has that name.
+        """
+        verdicts = [self.explain(feature) for feature in features]
+        missing = [verdict for verdict in verdicts if not verdict.supported()]
+        if missing:
+            raise UnsupportedFeatureError(self.name, missing)
+
+    def best_of(self, *features: str) -> Feature:
+        """Return the first feature that is not degraded, else the first that works.
+
+        Raises:
+            UnsupportedFeatureError: when none works.
+            UnknownFeatureError: when no feature has that name.
+        """
+        verdicts = [self.explain(feature) for feature in features]
+        for degraded in (False, True):
+            for verdict in verdicts:
+                if verdict.supported(degraded=degraded):
+                    return self._feature(verdict.feature)
+        raise UnsupportedFeatureError(self.name, verdicts)
+
+    def features(self, pattern: str = "*") -> dict[Feature, Verdict]:
+        """Return the verdicts of a group, such as ``op.*``.
+
+        ``op.*`` contains, besides the vocabulary's names, every op that the installed DeepSpeed
+        offers here.
+
+        Raises:
+            UnknownFeatureError: when no feature matches.
+        """
+        found = REGISTRY.in_group(pattern)
+        if any(feature.group == "op" for feature in found):
+            present = set(found)
+            reflected = (self._feature(name) for name in reflected_ops(self.facts, self.name))
+            prefix = pattern.removesuffix("*")
+            found += [op for op in reflected if op not in present and op.startswith(prefix)]
+        return {feature: self.explain(feature) for feature in found}
+
+    def devices(self) -> list[Mapping[str, Any]] | NotObserved:
+        """Return the facts of the devices that this process may see."""
+        listed = self.facts.get("devices", self.name, "list")
+        if isinstance(listed, NotObserved):
+            return listed
+        return [device for device in listed or [] if device.get("visible") is not False]
+
+    def _feature(self, name: str) -> Feature:
+        if isinstance(name, Feature) or not name.startswith("op.") or name in REGISTRY:
+            return REGISTRY.get(name) if not isinstance(name, Feature) else name
+        return REGISTRY.get(name, also=reflected_ops(self.facts, self.name))
+
+    def _rule(self, feature: Feature) -> Rule:
+        rule = self.capabilities.get(feature) or DERIVED.get(feature)
+        if rule is not None:
+            return rule
+        if feature.group == "op":
+            return OpRule(feature.removeprefix("op."))
+        if feature.group == "pkg":
+            return PackageRule(feature.removeprefix("pkg."))
+        text = f"accelcaps has no rule for {feature} on {self.name}"
+        return unknown(Code.NOT_OBSERVED, text)
+
+    def _judge(self, feature: Feature) -> Verdict:
+        if feature in self._asking:
+            raise CircularRuleError([*self._asking, feature])
+        self._asking.append(feature)
+        try:
+            rule = self._rule(feature)
+            finding = self._per_device(rule) if rule.looks_at_device else self._find(rule, None)
+        finally:
+            self._asking.pop()
+        return finding.verdict(feature)
+
+    def _find(self, rule: Rule, device: Mapping[str, Any] | None) -> Finding:
+        return rule.judge(Question(self.facts, self, self.name, device))
+
+    def _per_device(self, rule: Rule) -> Finding:
+        """Judge the rule for each device; the weakest decides, and is named where they differ."""
+        devices = self.devices()
+        if isinstance(devices, NotObserved) or not devices:
+            return self._find(rule, None)
+        findings = [self._find(rule, device) for device in devices]
+        if len({(finding.status, finding.reasons) for finding in findings}) == 1:
+            return findings[0]
+        named = [
+            finding.with_prefix(_device_name(device))
+            if finding.status is not Status.YES
+            else finding
+            for finding, device in zip(findings, devices, strict=True)
+        ]
+        return worst(named)
+
+
+class Limits(Mapping[str, Value]):
+    """The limits of an accelerator that are known, by name: ``limits["limit.memory_bytes"]``."""
+
+    def __init__(self, accelerator: Accelerator) -> None:
+        self._accelerator = accelerator
+
+    def __getitem__(self, name: str) -> Value:
+        verdict = self._accelerator.explain(name)
+        if verdict.value is None:
+            raise LimitNotKnownError(name, verdict.reasons)
+        return verdict.value
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in REGISTRY.in_group("limit") if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._accelerator.explain(name).value is not None
+
+
+def _device_name(device: Mapping[str, Any]) -> str:
+    key = device.get("uuid") or device.get("pci") or "unnamed"
+    return f"{device.get('name') or 'device'} ({key})"

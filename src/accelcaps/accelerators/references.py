@@ -1,0 +1,117 @@
+"""The facts that capability tables speak of, each with its words, in one place."""
+
+from __future__ import annotations
+
+from accelcaps.facts.model import NotObserved
+from accelcaps.features import DEVICE_AVAILABLE
+from accelcaps.ops.libraries import install_command
+from accelcaps.rules import (
+    Finding,
+    Question,
+    Remedy,
+    Rule,
+    all_of,
+    device_fact,
+    fact,
+    value_of,
+    version_of,
+)
+from accelcaps.verdict import Code, Reason, Status
+
+__all__ = [
+    "BACKENDS",
+    "COMPUTE_CAPABILITY",
+    "CPU_FLAGS",
+    "NCCL",
+    "ON_A_DEVICE",
+    "TORCH",
+    "TORCH_CUDA",
+    "TORCH_INSTALLED",
+    "built_with",
+    "environment",
+    "install",
+    "package",
+    "torch",
+]
+
+TORCH = version_of("torch.version", "PyTorch", absent="PyTorch is not installed")
+TORCH_CUDA = version_of(
+    "torch.cuda",
+    "CUDA of this PyTorch",
+    absent="this PyTorch is built without CUDA",
+    absent_code=Code.SOFTWARE_BUILD,
+)
+TORCH_INSTALLED: Rule = TORCH.exists().remedy("pip install torch")
+BACKENDS = fact(
+    "torch.runtime.backends", "collective backends of this PyTorch", code=Code.SOFTWARE_BUILD
+)
+NCCL = version_of(
+    "torch.runtime.comm_version",
+    "NCCL",
+    absent="this PyTorch is built without NCCL",
+    absent_code=Code.SOFTWARE_BUILD,
+)
+COMPUTE_CAPABILITY = device_fact(
+    "compute_capability", "compute capability", code=Code.HARDWARE_TOO_OLD, is_version=True
+)
+CPU_FLAGS = fact("cpu.flags", "CPU flags", code=Code.HARDWARE_UNSUPPORTED)
+
+
+def torch(version: str) -> Rule:
+    """Hold for this PyTorch or a newer one; hardware without software is not asked."""
+    return (version <= TORCH).remedy(f"install PyTorch {version} or newer").where_recorded()
+
+
+def built_with(cuda: str) -> Rule:
+    """Hold where PyTorch is built with this CUDA or a newer one."""
+    return (
+        (cuda <= TORCH_CUDA)
+        .remedy(f"install a PyTorch built with CUDA {cuda} or newer")
+        .where_recorded()
+    )
+
+
+def package(name: str, *other_names: str) -> Rule:
+    """Hold where a distribution is installed, under its name or another one it goes by."""
+
+    def judge(question: Question) -> Finding:
+        found = [question.facts.get("packages", each) for each in (name, *other_names)]
+        evidence = question.facts.evidence
+        if isinstance(found[0], NotObserved):
+            return Finding(Status.UNKNOWN, evidence, (found[0].reason(),))
+        version = next((each for each in found if each is not None), None)
+        if version is None:
+            reason = Reason(Code.SOFTWARE_MISSING, f"the Python package {name} is not installed")
+            return Finding(Status.NO, evidence, (reason,), (f"pip install {name}",))
+        return Finding(Status.YES, evidence, (Reason(Code.MET, f"{name} {version}"),))
+
+    return value_of(judge)
+
+
+def environment(question: Question, variable: str) -> str | None:
+    """Return an environment variable as the facts have it; ``None`` where it is not set."""
+    return question.facts.section("host", "environment").get(variable)
+
+
+def install(**packages: str) -> Remedy:
+    """Make the remedy that installs a system package with the package manager that is here."""
+    named = {name.replace("_", "-"): package for name, package in packages.items()}
+    return lambda question: install_command(named, question.facts.get("host", "package_managers"))
+
+
+def _on_a_device() -> Rule:
+    """Rest on a usable device; where there is none at all, nothing is known about it."""
+    available = all_of(DEVICE_AVAILABLE).where_recorded()
+
+    def judge(question: Question) -> Finding:
+        found = question.facts.section("devices", question.accelerator)
+        if found and not found.get("list") and not found.get("visible_to_system"):
+            text = f"no {question.accelerator} device is on this host: ask on a host that has one"
+            reason = Reason(Code.NOT_OBSERVED, text)
+            return Finding(Status.UNKNOWN, question.facts.evidence, (reason,))
+        return available.judge(question)
+
+    return value_of(judge)
+
+
+ON_A_DEVICE: Rule = _on_a_device()

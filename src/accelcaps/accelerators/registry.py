@@ -1,0 +1,171 @@
+"""Which accelerators there are, which one is chosen, and why the others are not."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from accelcaps.accelerators.cpu import Cpu
+from accelcaps.accelerators.cuda import Cuda
+from accelcaps.errors import UnknownAcceleratorError
+from accelcaps.facts import Facts, this_machine
+from accelcaps.features import DEVICE_AVAILABLE
+from accelcaps.verdict import Code, Status, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from accelcaps.accelerators.base import Accelerator
+
+__all__ = ["ACCELERATORS", "Candidate", "Choice", "choose", "get_accelerator", "why"]
+
+ACCELERATORS: tuple[type[Accelerator], ...] = (Cuda, Cpu)
+"""In the order in which they are considered; the first that is usable is chosen."""
+
+_VARIABLES = ("ACCELCAPS_ACCELERATOR", "DS_ACCELERATOR")
+_ABSENT = {Code.HARDWARE_MISSING, Code.MET, Code.NOTE}
+_here: dict[str, Accelerator] = {}
+_facts_here: list[Facts] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One accelerator that was considered: whether a device of it is usable, and why not."""
+
+    name: str
+    available: Verdict
+    chosen: bool
+
+    @property
+    def visible(self) -> bool:
+        """Whether hardware of this family is there, usable or not."""
+        codes = {reason.code for reason in self.available.reasons}
+        return self.available.supported() or Code.HARDWARE_MISSING not in codes
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the candidate as JSON-serialisable data."""
+        return {
+            "name": self.name,
+            "chosen": self.chosen,
+            "available": self.available.to_json(),
+        }
+
+    def __str__(self) -> str:
+        mark = "chosen" if self.chosen else "not chosen"
+        return f"{self.name}: {mark}; {self.available}"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which accelerator is chosen, because of what, among which."""
+
+    chosen: str
+    because: str
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def overlooked(self) -> tuple[Candidate, ...]:
+        """Accelerators whose hardware is there and cannot be used, before the one chosen."""
+        names = [candidate.name for candidate in self.candidates]
+        before = self.candidates[: names.index(self.chosen)]
+        return tuple(each for each in before if each.visible and not each.available.supported())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the choice as JSON-serialisable data."""
+        return {
+            "chosen": self.chosen,
+            "because": self.because,
+            "candidates": [candidate.to_json() for candidate in self.candidates],
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{self.chosen}, because {self.because}", *map(str, self.candidates)]
+        return "\n".join(lines)
+
+
+def get_accelerator(name: str | None = None, facts: Facts | None = None) -> Accelerator:
+    """Return an accelerator to ask.
+
+    Args:
+        name: which one; else ``ACCELCAPS_ACCELERATOR``, then ``DS_ACCELERATOR``, else the first
+            with a usable device.
+        facts: facts of another machine; this machine's, where not given.
+
+    Raises:
+        UnknownAcceleratorError: when no accelerator has that name; it lists those that exist.
+
+    Warns:
+        UserWarning: when hardware is there that cannot be used, and another one is chosen.
+    """
+    if name is None:
+        choice = choose(facts)
+        if choice.overlooked and facts is None:
+            told = "; ".join(str(each.available) for each in choice.overlooked)
+            warnings.warn(
+                f"using {choice.chosen}, although {choice.overlooked[0].name} hardware is there: "
+                f"{told} (set ACCELCAPS_ACCELERATOR={choice.chosen} to choose it on purpose)",
+                stacklevel=2,
+            )
+        name = choice.chosen
+    return _make(name, facts)
+
+
+def why(facts: Facts | None = None) -> Choice:
+    """Return which accelerators were considered, which one is chosen, and why not the others."""
+    return choose(facts)
+
+
+def choose(facts: Facts | None = None) -> Choice:
+    """Choose an accelerator; every one is looked at, so that each can be answered for.
+
+    Raises:
+        UnknownAcceleratorError: when an environment variable names one that does not exist.
+    """
+    asked = [_make(each.name, facts) for each in ACCELERATORS]
+    verdicts = [(each.name, each.explain(DEVICE_AVAILABLE)) for each in asked]
+    chosen, because = _overridden() if facts is None else (None, "")
+    if chosen is None:
+        chosen, because = _first_usable(verdicts)
+    return Choice(
+        chosen, because, tuple(Candidate(name, v, name == chosen) for name, v in verdicts)
+    )
+
+
+def _first_usable(verdicts: Sequence[tuple[str, Verdict]]) -> tuple[str, str]:
+    for name, verdict in verdicts:
+        if verdict.supported():
+            return name, "it is the first with a usable device"
+    for name, verdict in verdicts:  # facts of hardware alone tell no framework
+        visible = Code.HARDWARE_MISSING not in {reason.code for reason in verdict.reasons}
+        if verdict.status is Status.UNKNOWN and visible and name != Cpu.name:
+            return name, "its hardware is there, and whether it can be used is not known"
+    return Cpu.name, "nothing else is usable"
+
+
+def _overridden() -> tuple[str | None, str]:
+    for variable in _VARIABLES:
+        name = os.environ.get(variable)
+        if name:
+            _known(name, variable)
+            return name, f"{variable} says so"
+    return None, ""
+
+
+def _make(name: str, facts: Facts | None) -> Accelerator:
+    kind = _known(name)
+    if facts is not None:
+        return kind(facts)
+    if name not in _here:
+        if not _facts_here:
+            _facts_here.append(this_machine())
+        _here[name] = kind(_facts_here[0])
+    return _here[name]
+
+
+def _known(name: str, asked_by: str = "") -> type[Accelerator]:
+    for kind in ACCELERATORS:
+        if kind.name == name:
+            return kind
+    raise UnknownAcceleratorError(name, [kind.name for kind in ACCELERATORS], asked_by)

@@ -1,0 +1,189 @@
+"""The command ``accelcaps``: report, explain, features, why."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from accelcaps._version import __version__
+from accelcaps.errors import AccelcapsError
+from accelcaps.verdict import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from accelcaps.accelerators.base import Accelerator
+    from accelcaps.facts import Facts
+
+__all__ = ["main", "run"]
+
+YES, NO, ERROR, UNKNOWN = 0, 1, 2, 3
+_EXIT = {Status.YES: YES, Status.DEGRADED: YES, Status.NO: NO, Status.UNKNOWN: UNKNOWN}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Returns:
+        0 for yes (degraded included), 1 for no, 2 for a usage or tool error, 3 for unknown.
+    """
+    parser = _parser()
+    words = list(sys.argv[1:] if argv is None else argv)
+    options = parser.parse_args(words if _names_a_command(words) else ["report", *words])
+    try:
+        return int(options.command(options))
+    except AccelcapsError as error:
+        print(f"accelcaps: {error}", file=sys.stderr)  # noqa: T201
+        return ERROR
+
+
+def run() -> None:
+    """Be the installed command."""
+    warnings.simplefilter("ignore")  # what a warning would say is in the report
+    try:
+        status = main()
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader (head, less) has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = YES
+    except KeyboardInterrupt:
+        status = 130
+    sys.exit(status)
+
+
+def _report(options: argparse.Namespace) -> int:
+    from accelcaps.accelerators.registry import why
+    from accelcaps.reports.document import report_document
+    from accelcaps.reports.terminal import report_lines
+
+    facts = _facts(options)
+    choice = why(facts)
+    accelerator = _accelerator(options, facts, choice.chosen)
+    accelerator.facts.collect_all(accelerator.name)  # all of it is needed: several at a time
+    if options.json:
+        _print_json(report_document(accelerator, choice))
+    else:
+        _show(report_lines(accelerator, choice))
+    return YES
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from accelcaps.accelerators.registry import why
+    from accelcaps.reports.terminal import explain_lines
+
+    facts = _facts(options)
+    chosen = options.accelerator or why(facts).chosen
+    verdicts = [_accelerator(options, facts, chosen).explain(name) for name in options.feature]
+    if options.json:
+        documents = [verdict.to_json() for verdict in verdicts]
+        _print_json(documents[0] if len(documents) == 1 else documents)
+    else:
+        for verdict in verdicts:
+            _show(explain_lines(verdict))
+    statuses = {verdict.status for verdict in verdicts}
+    worst = next(
+        each
+        for each in (Status.NO, Status.UNKNOWN, Status.DEGRADED, Status.YES)
+        if each in statuses
+    )
+    return _EXIT[worst]
+
+
+def _features(options: argparse.Namespace) -> int:
+    from accelcaps.features import REGISTRY
+
+    found = REGISTRY.in_group(options.group)
+    if options.json:
+        _print_json(
+            [
+                {"feature": str(f), "group": f.group, "title": f.title, "meaning": f.meaning,
+                 "since": f.since}
+                for f in found
+            ]
+        )  # fmt: skip
+        return YES
+    width = max(len(feature) for feature in found)
+    _show([("", f"{feature:<{width}}  {feature.meaning}") for feature in found])
+    return YES
+
+
+def _why(options: argparse.Namespace) -> int:
+    from accelcaps.accelerators.registry import why
+    from accelcaps.reports.terminal import explain_lines
+
+    choice = why(_facts(options))
+    if options.json:
+        _print_json(choice.to_json())
+        return YES
+    _show([("bold", f"{choice.chosen}, because {choice.because}")])
+    for candidate in choice.candidates:
+        _show([("", ""), ("bold", f"{candidate.name}{' (chosen)' if candidate.chosen else ''}")])
+        _show(explain_lines(candidate.available, 1))
+    return YES
+
+
+def _facts(options: argparse.Namespace) -> Facts | None:
+    if options.facts is None:
+        return None
+    from accelcaps.reports.document import read_facts
+
+    return read_facts(options.facts)
+
+
+def _accelerator(options: argparse.Namespace, facts: Facts | None, chosen: str) -> Accelerator:
+    from accelcaps.accelerators.registry import get_accelerator
+
+    return get_accelerator(options.accelerator or chosen, facts)
+
+
+def _show(lines: Any) -> None:
+    from accelcaps.reports.terminal import console, show
+
+    show(lines, console())
+
+
+def _print_json(document: Any) -> None:
+    json.dump(document, sys.stdout, indent=2, ensure_ascii=False)
+    sys.stdout.write("\n")
+
+
+def _names_a_command(words: Sequence[str]) -> bool:
+    return bool(words) and (
+        not words[0].startswith("-") or words[0] in ("-h", "--help", "--version")
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="accelcaps",
+        description="What an accelerator can really do, why not where it cannot, and what would "
+        "change that. Without a command: report.",
+        epilog="Exit status: 0 yes (or degraded), 1 no, 2 usage or tool error, 3 unknown.",
+    )
+    parser.add_argument("--version", action="version", version=f"accelcaps {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    def command(name: str, function: Any, text: str, *, machine: bool = True) -> Any:
+        sub = commands.add_parser(name, help=text, description=text)
+        sub.set_defaults(command=function)
+        sub.add_argument("--json", action="store_true", help="print JSON")
+        if machine:
+            sub.add_argument(
+                "--facts", metavar="FILE", help="answer for the machine of this report"
+            )
+            sub.add_argument("--accelerator", metavar="NAME", help="ask this one, chosen or not")
+        return sub
+
+    command("report", _report, "everything about the accelerator of this machine")
+    explain = command("explain", _explain, "one feature, with everything it rests on")
+    explain.add_argument("feature", nargs="+", help="a feature's name, such as dtype.bf16")
+    features = command(
+        "features", _features, "the vocabulary: every name and what a yes promises", machine=False
+    )
+    features.add_argument("group", nargs="?", default="*", help="a group, such as op")
+    command("why", _why, "which accelerators were considered, and why one was chosen")
+    return parser

@@ -1,0 +1,1 @@
+"""Report documents, and how they are shown."""
