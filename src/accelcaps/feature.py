@@ -135,7 +135,8 @@ class FeatureRegistry:
         wanted = name.lower()
         close = difflib.get_close_matches(wanted, sorted(known), n=3, cutoff=0.6)
         if not close:  # a bare name, without its group
-            close = sorted(each for each in known if each.rpartition(".")[2] == wanted)[:3]
+            alike = [each for each in known if each.rpartition(".")[2] == wanted]
+            close = sorted(alike, key=lambda each: (each.count("."), each))[:3]
         return close
 
     def groups(self) -> list[str]:

@@ -8,19 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from accelcaps.errors import CircularRuleError, LimitNotKnownError, UnsupportedFeatureError
+from accelcaps.errors import (
+    AccelcapsError,
+    CircularRuleError,
+    LimitNotKnownError,
+    UnsupportedFeatureError,
+)
 from accelcaps.facts.model import NotObserved
 from accelcaps.feature import Feature
 from accelcaps.features import REGISTRY
 from accelcaps.ops.rules import OpRule, reflected_ops
 from accelcaps.packages import PackageRule
-from accelcaps.rules import Question, Rule, unknown, worst
+from accelcaps.rules import Finding, Question, Rule, unknown, worst
 from accelcaps.training import DERIVED
-from accelcaps.verdict import Code, Status, Value, Verdict
+from accelcaps.verdict import Code, Reason, Status, Value, Verdict
 
 if TYPE_CHECKING:
     from accelcaps.facts import Facts
-    from accelcaps.rules import Finding
 
 __all__ = ["Accelerator", "Limits"]
 
@@ -159,6 +163,13 @@ class Accelerator:
         try:
             rule = self._rule(feature)
             finding = self._per_device(rule) if rule.looks_at_device else self._find(rule, None)
+        except AccelcapsError:
+            raise
+        except Exception as error:  # somebody's rule must not take the caller down
+            text = f"the rule raised {type(error).__name__}: {error}"
+            finding = Finding(
+                Status.UNKNOWN, self.facts.evidence, (Reason(Code.PROBE_CRASHED, text),)
+            )
         finally:
             self._asking.pop()
         return finding.verdict(feature)

@@ -191,7 +191,7 @@ _COMPILING: Mapping[Feature, Rule] = {
     ),
     F.TRITON_USABLE: as_rule(F.TRITON_DEVICE).then(F.TRITON_INSTALLED).source("triton README"),
     **{
-        feature: no(Code.HARDWARE_MISSING, "this accelerator is the CPU: it needs build.cxx").source(
+        feature: no(Code.HARDWARE_MISSING, "the CPU is not such a device").source(
             "PyTorch 2.13, torch/utils/cpp_extension.py"
         )
         for feature in (F.BUILD_CUDA, F.BUILD_HIP, F.BUILD_SYCL)

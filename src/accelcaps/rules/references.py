@@ -49,9 +49,9 @@ class Reference:
         else:
             path = [part.format(accelerator=question.accelerator) for part in self.path]
             found = question.facts.get(*path)
-        if self.is_version and isinstance(found, (str, int, float)):
-            return version(str(found), self.label)
-        return found
+        if not self.is_version or found is None or isinstance(found, NotObserved):
+            return found
+        return version(found if isinstance(found, str) else repr(found), self.label)
 
     def __ge__(self, wanted: Any) -> Rule:
         return _Comparison(self, wanted, "needs at least", lambda a, b: a >= b)
