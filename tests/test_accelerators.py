@@ -163,7 +163,7 @@ class TestCudaDevice:
         acc = ask(cpu_host("avx2"))
 
         assert Status.NO is acc.explain(F.DEVICE_AVAILABLE).status
-        assert () == acc.explain(F.DEVICE_AVAILABLE).remedies
+        assert acc.explain(F.DEVICE_AVAILABLE).remedies == ()
         verdict = acc.explain(F.DTYPE_BF16)
         assert Status.UNKNOWN is verdict.status
         assert "ask on a host that has one" in str(verdict)
@@ -201,14 +201,14 @@ class TestSeveralDevices:
         facts["devices"]["cuda"]["list"][1]["visible"] = False
 
         assert Status.YES is ask(facts).explain(F.DTYPE_BF16).status
-        assert 1 == ask(facts).limits["limit.device_count"]
+        assert ask(facts).limits["limit.device_count"] == 1
 
     def test_limits_are_those_of_the_weakest(self):
         limits = ask(self.MIXED).limits
 
-        assert "7.5" == limits[F.LIMIT_COMPUTE_CAPABILITY]
-        assert "sm_75" == limits["limit.arch"]
-        assert 2 == limits["limit.device_count"]
+        assert limits[F.LIMIT_COMPUTE_CAPABILITY] == "7.5"
+        assert limits["limit.arch"] == "sm_75"
+        assert limits["limit.device_count"] == 2
 
     def test_all_hidden_is_told_by_variable(self):
         facts = copy.deepcopy(self.MIXED)
@@ -232,7 +232,10 @@ class TestSeveralDevices:
         ("7.0", "fp64=yes fp16=yes bf16=degraded tf32=no fp8_e4m3=no int8=degraded int4=no"),
         ("7.5", "fp64=degraded fp16=yes bf16=degraded tf32=no fp8_e4m3=no int8=yes int4=no"),
         ("8.0", "fp64=yes fp16=yes bf16=yes tf32=yes fp8_e4m3=no int8=yes int4=yes mxfp8=no"),
-        ("8.6", "fp64=degraded fp16=yes bf16=yes tf32=yes fp8_e4m3=no int8=yes complex128=degraded"),
+        (
+            "8.6",
+            "fp64=degraded fp16=yes bf16=yes tf32=yes fp8_e4m3=no int8=yes complex128=degraded",
+        ),
         ("8.9", "fp64=degraded bf16=yes fp8_e4m3=yes fp8_e5m2=yes mxfp8=no nvfp4=no complex64=yes"),
         ("9.0", "fp64=yes bf16=yes fp8_e4m3=yes fp8_e5m2=yes mxfp8=no mxfp4=no nvfp4=no"),
         ("10.0", "fp64=yes bf16=yes fp8_e4m3=yes mxfp8=yes mxfp4=yes nvfp4=yes complex128=yes"),
@@ -318,8 +321,8 @@ class TestCollectives:
         assert Status.NO is acc.explain(F.ZERO_1).status
 
     def test_the_backends_name_is_the_value(self):
-        assert "nccl" == ask(MACHINES["h100"]).explain(F.COMM_BACKEND).value
-        assert "gloo" == ask(MACHINES["cpu"], "cpu").explain(F.COMM_BACKEND).value
+        assert ask(MACHINES["h100"]).explain(F.COMM_BACKEND).value == "nccl"
+        assert ask(MACHINES["cpu"], "cpu").explain(F.COMM_BACKEND).value == "gloo"
 
 
 class TestAsking:
@@ -351,13 +354,15 @@ class TestAsking:
         ask(MACHINES["h100"]).require(F.DTYPE_BF16, F.ZERO_3)
 
     def test_require_counts_unknown_as_missing(self):
-        with pytest.raises(UnsupportedFeatureError, match="1 required feature is not available on cuda"):
+        with pytest.raises(
+            UnsupportedFeatureError, match="1 required feature is not available on cuda"
+        ):
             ask(MACHINES["cpu"]).require(F.DTYPE_BF16)
 
     def test_best_of_nothing_that_works_raises_with_all_reasons(self):
         with pytest.raises(UnsupportedFeatureError) as error:
             ask(cuda_host(gpu("TITAN X", "6.1"))).best_of(F.DTYPE_BF16, F.DTYPE_FP8_E4M3)
-        assert 2 == len(error.value.missing)
+        assert len(error.value.missing) == 2
 
     def test_a_limit_that_is_not_known_says_why(self):
         limits = ask(MACHINES["cpu"]).limits
@@ -376,7 +381,7 @@ class TestAsking:
 
     def test_a_remedy_that_does_not_help_is_not_offered(self):
         """triton cannot be installed into working where there is no hardware for it."""
-        assert () == ask(MACHINES["cpu"], "cpu").explain(F.TRITON_USABLE).remedies
+        assert ask(MACHINES["cpu"], "cpu").explain(F.TRITON_USABLE).remedies == ()
 
     def test_a_vendors_accelerator_is_one_table(self):
         class Toy(Accelerator):

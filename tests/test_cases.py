@@ -33,10 +33,10 @@ class TestEmulatedBf16:
         verdict = ask(cuda_host(gpu(name, capability), torch=torch)).explain(F.DTYPE_BF16)
 
         assert Status.DEGRADED is verdict.status
-        assert [Code.HARDWARE_TOO_OLD, Code.EMULATED] == codes(verdict)
+        assert codes(verdict) == [Code.HARDWARE_TOO_OLD, Code.EMULATED]
         assert f"compute capability is {capability}, needs at least 8.0" in text(verdict)
         assert "emulated through fp32" in text(verdict)
-        assert ("use fp16",) == verdict.remedies
+        assert verdict.remedies == ("use fp16",)
 
     def test_fp16_is_native_there(self):
         assert Status.YES is ask(cuda_host(gpu("Tesla T4", "7.5"))).explain(F.DTYPE_FP16).status
@@ -44,9 +44,9 @@ class TestEmulatedBf16:
     def test_the_best_of_both_is_fp16_on_a_t4_and_bf16_on_an_a100(self):
         wanted = (F.DTYPE_FP8_E4M3, F.DTYPE_BF16, F.DTYPE_FP16)
 
-        assert F.DTYPE_FP16 == ask(cuda_host(gpu("Tesla T4", "7.5"))).best_of(*wanted)
-        assert F.DTYPE_BF16 == ask(cuda_host(gpu("A100", "8.0"))).best_of(*wanted)
-        assert F.DTYPE_FP8_E4M3 == ask(cuda_host(gpu("H100", "9.0"))).best_of(*wanted)
+        assert ask(cuda_host(gpu("Tesla T4", "7.5"))).best_of(*wanted) == F.DTYPE_FP16
+        assert ask(cuda_host(gpu("A100", "8.0"))).best_of(*wanted) == F.DTYPE_BF16
+        assert ask(cuda_host(gpu("H100", "9.0"))).best_of(*wanted) == F.DTYPE_FP8_E4M3
 
     @pytest.mark.parametrize(
         ("capability", "status"),
@@ -100,7 +100,7 @@ class TestPascal:
         with pytest.raises(UnsupportedFeatureError) as error:
             ask(cuda_host(gpu("TITAN X", "6.1"))).require(F.DTYPE_BF16, F.DEEPSPEED_FP16)
 
-        assert ["dtype.bf16", "deepspeed.fp16"] == [v.feature for v in error.value.missing]
+        assert [v.feature for v in error.value.missing] == ["dtype.bf16", "deepspeed.fp16"]
         assert "dtype.bf16: no" in str(error.value)
         assert "deepspeed.fp16: no" in str(error.value)
 
@@ -239,7 +239,10 @@ class TestLibaio:
 
     def test_a_test_program_that_fails_beside_a_present_library_blames_the_compiler(self):
         facts = with_aio(
-            ["apt-get"], file="/usr/lib/libaio.so", header="/usr/include/libaio.h", version="0.3.113"
+            ["apt-get"],
+            file="/usr/lib/libaio.so",
+            header="/usr/include/libaio.h",
+            version="0.3.113",
         )
         facts["toolchain"]["cc"] = machines.tool("/bin/false", error="it fails") | {"runs": False}
 
@@ -351,11 +354,15 @@ class TestToolkitAndTorch:
 
         assert Status.NO is verdict.status
         assert Code.TOOLCHAIN_MISMATCH in codes(verdict)
-        assert f"nvcc is of CUDA {nvcc}, this PyTorch is built with CUDA {torch_cuda}" in text(verdict)
+        assert f"nvcc is of CUDA {nvcc}, this PyTorch is built with CUDA {torch_cuda}" in text(
+            verdict
+        )
         assert any("DS_SKIP_CUDA_CHECK=1" in r and "own risk" in r for r in verdict.remedies)
         assert any(f"install CUDA toolkit {torch_cuda}" in r for r in verdict.remedies)
 
-    @pytest.mark.parametrize(("nvcc", "torch_cuda"), [("11.1", "11.7"), ("11.3", "11.8"), ("13.1", "13.0")])
+    @pytest.mark.parametrize(
+        ("nvcc", "torch_cuda"), [("11.1", "11.7"), ("11.3", "11.8"), ("13.1", "13.0")]
+    )
     def test_minor_versions_may_differ(self, nvcc, torch_cuda):
         assert Status.YES is self.verdict(nvcc, torch_cuda).status
 
@@ -479,7 +486,7 @@ class TestHostLimits:
 
         assert Status.DEGRADED is verdict.status
         assert "WSL limits pinned memory" in text(verdict)
-        assert ("set pin_memory: false",) == verdict.remedies
+        assert verdict.remedies == ("set pin_memory: false",)
 
     def test_pinned_memory_is_fine_elsewhere(self):
         assert Status.YES is ask(cuda_host(gpu("A100", "8.0"))).explain(F.MEMORY_PINNED_HOST).status
@@ -493,12 +500,13 @@ class TestHostLimits:
         verdict = ask(facts, accelerator).explain(F.HOST_SHM)
 
         assert Status.NO is verdict.status
-        assert [Code.RESOURCE_LIMIT] == codes(verdict)
+        assert codes(verdict) == [Code.RESOURCE_LIMIT]
         assert "/dev/shm has 64 MiB" in text(verdict)
-        assert ("start the container with --shm-size=1g or --ipc=host",) == verdict.remedies
+        assert verdict.remedies == ("start the container with --shm-size=1g or --ipc=host",)
 
     @pytest.mark.parametrize(
-        ("size", "status"), [(0, "no"), (2**29 - 1, "no"), (2**29, "yes"), (2**34, "yes"), (None, "no")]
+        ("size", "status"),
+        [(0, "no"), (2**29 - 1, "no"), (2**29, "yes"), (2**34, "yes"), (None, "no")],
     )
     def test_shared_memory_is_enough_from_512_mib(self, size, status):
         facts = cuda_host(gpu("A100", "8.0"), limits={"shm_bytes": size})

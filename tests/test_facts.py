@@ -30,10 +30,10 @@ def test_a_section_is_collected_on_first_need_and_once():
     collector = Counting(("host",), {"system": "Linux"})
     facts = Facts(collectors=[collector])
 
-    assert [] == collector.keys
-    assert "Linux" == facts.get("host", "system")
+    assert collector.keys == []
+    assert facts.get("host", "system") == "Linux"
     assert isinstance(facts.get("host", "nonsense"), NotObserved)
-    assert [""] == collector.keys
+    assert collector.keys == [""]
 
 
 def test_several_threads_that_ask_get_one_collection():
@@ -52,36 +52,39 @@ def test_several_threads_that_ask_get_one_collection():
     for thread in threads:
         thread.join()
 
-    assert ["Linux"] * 4 == answers
-    assert 1 == len(collector.keys)
+    assert answers == ["Linux"] * 4
+    assert len(collector.keys) == 1
 
 
 def test_a_section_inside_another_is_collected_on_its_own():
-    outer, inner = Counting(("torch",), {"version": "2.13"}), Counting(("torch", "runtime"), {"a": 1})
+    outer, inner = (
+        Counting(("torch",), {"version": "2.13"}),
+        Counting(("torch", "runtime"), {"a": 1}),
+    )
     facts = Facts(collectors=[outer, inner])
 
     facts.get("torch", "version")
 
-    assert [] == inner.keys
-    assert 1 == facts.get("torch", "runtime", "a")
-    assert "2.13" == facts.get("torch", "version")
+    assert inner.keys == []
+    assert facts.get("torch", "runtime", "a") == 1
+    assert facts.get("torch", "version") == "2.13"
 
 
 def test_a_section_with_parts_is_collected_part_by_part():
     collector = Counting(("ops",), lambda facts, key: {"of": key}, "accelerator")
     facts = Facts(collectors=[collector])
 
-    assert "cuda" == facts.get("ops", "cuda", "of")
-    assert ["cuda"] == collector.keys
-    assert "cpu" == facts.get("ops", "cpu", "of")
-    assert {"cuda": {"of": "cuda"}, "cpu": {"of": "cpu"}} == facts.to_json()["ops"]
+    assert facts.get("ops", "cuda", "of") == "cuda"
+    assert collector.keys == ["cuda"]
+    assert facts.get("ops", "cpu", "of") == "cpu"
+    assert facts.to_json()["ops"] == {"cuda": {"of": "cuda"}, "cpu": {"of": "cpu"}}
 
 
 def test_a_collector_may_look_at_other_sections():
     first = Counting(("host",), {"system": "Linux"})
     second = Counting(("limits",), lambda facts, key: {"copy": facts.get("host", "system")})
 
-    assert "Linux" == Facts(collectors=[first, second]).get("limits", "copy")
+    assert Facts(collectors=[first, second]).get("limits", "copy") == "Linux"
 
 
 def test_what_a_file_does_not_have_is_said_to_be_missing_there():
@@ -127,9 +130,18 @@ def test_this_machine_survives_being_written_down_and_read_back(tmp_path):
         ('{"schema_version": 1, "facts": {"cpu": {"flags": [1]}}}', r"facts\.cpu\.flags"),
         ('{"schema_version": 1, "facts": {"torch": {"version": 2.6}}}', r"facts\.torch\.version"),
         ('{"schema_version": 1, "facts": {"packages": {"torch": 2}}}', r"facts\.packages\.torch"),
-        ('{"schema_version": 1, "facts": {"devices": {"cuda": {"list": {}}}}}', r"devices\.cuda\.list"),
-        ('{"schema_version": 1, "facts": {"devices": {"cuda": {"list": [3]}}}}', r"devices\.cuda\.list"),
-        ('{"schema_version": 1, "facts": {"limits": {"memlock_bytes": "a lot"}}}', r"memlock_bytes"),
+        (
+            '{"schema_version": 1, "facts": {"devices": {"cuda": {"list": {}}}}}',
+            r"devices\.cuda\.list",
+        ),
+        (
+            '{"schema_version": 1, "facts": {"devices": {"cuda": {"list": [3]}}}}',
+            r"devices\.cuda\.list",
+        ),
+        (
+            '{"schema_version": 1, "facts": {"limits": {"memlock_bytes": "a lot"}}}',
+            r"memlock_bytes",
+        ),
         (
             '{"schema_version": 1, "facts": {"cpu": {"flags": {"not_observed": {"code": "x"}}}}}',
             r"facts\.cpu\.flags",
@@ -166,7 +178,7 @@ def test_sections_of_a_later_version_are_kept(tmp_path):
         json.dumps({"schema_version": 1, "facts": {"later": {"a": 1}, "cpu": {"new": 2}}, "x": 0})
     )
 
-    assert 1 == read_facts(place).get("later", "a")
+    assert read_facts(place).get("later", "a") == 1
 
 
 def test_a_machine_written_down_for_the_tests_is_a_valid_document(tmp_path):
@@ -174,17 +186,17 @@ def test_a_machine_written_down_for_the_tests_is_a_valid_document(tmp_path):
     facts = machines.cuda_host(machines.gpu("Tesla T4", "7.5"), ops=machines.ops("cuda"))
     place.write_text(json.dumps({"schema_version": 1, "facts": facts}))
 
-    assert "7.5" == read_facts(place).get("devices", "cuda", "list")[0]["compute_capability"]
+    assert read_facts(place).get("devices", "cuda", "list")[0]["compute_capability"] == "7.5"
 
 
 def test_cpu_flags_are_those_that_every_processor_has():
     text = "processor: 0\nflags\t\t: sse avx2 amx_bf16\n\nprocessor: 1\nflags\t\t: sse avx2\n"
 
-    assert ["avx2", "sse"] == flags_of_cpuinfo(text)
+    assert flags_of_cpuinfo(text) == ["avx2", "sse"]
 
 
 def test_arm_lists_features():
-    assert ["asimd", "bf16", "fp"] == flags_of_cpuinfo("Features\t: fp asimd bf16\n")
+    assert flags_of_cpuinfo("Features\t: fp asimd bf16\n") == ["asimd", "bf16", "fp"]
 
 
 def test_no_flags_are_not_observed_rather_than_none():
@@ -221,4 +233,4 @@ def test_visibility_is_told_only_where_it_can_be(variables, devices, seen):
 
 @pytest.mark.parametrize("spelling", ["Flash_Attn", "flash.attn", "flash--attn", "flash-attn"])
 def test_a_distribution_has_one_name_however_it_is_spelt(spelling):
-    assert "flash-attn" == normalised(spelling)
+    assert normalised(spelling) == "flash-attn"

@@ -14,10 +14,10 @@ from accelcaps.features import REGISTRY
 
 def test_a_feature_is_its_name():
     """It hashes, compares and serialises as a string."""
-    assert "dtype.bf16" == F.DTYPE_BF16
+    assert F.DTYPE_BF16 == "dtype.bf16"
     assert {"dtype.bf16": 1}[F.DTYPE_BF16] == 1
     assert hash("dtype.bf16") == hash(F.DTYPE_BF16)
-    assert "dtype" == F.DTYPE_BF16.group
+    assert F.DTYPE_BF16.group == "dtype"
     assert isinstance(F.DTYPE_BF16, Feature)
 
 
@@ -57,7 +57,8 @@ def test_a_typo_is_an_error_with_the_nearest_names(typo, meant):
 
 
 @pytest.mark.parametrize(
-    ("word", "feature"), [("zero1", F.ZERO_1), ("zero3", F.ZERO_3), ("sparse_attn", F.OP_SPARSE_ATTN)]
+    ("word", "feature"),
+    [("zero1", F.ZERO_1), ("zero3", F.ZERO_3), ("sparse_attn", F.OP_SPARSE_ATTN)],
 )
 def test_the_words_of_the_discussion_still_work(word, feature):
     assert feature is F.get(word)
@@ -66,7 +67,7 @@ def test_the_words_of_the_discussion_still_work(word, feature):
 def test_any_distribution_has_a_feature():
     feature = F.get("pkg.mpi4py")
 
-    assert "pkg.mpi4py" == feature
+    assert feature == "pkg.mpi4py"
     assert "mpi4py" in feature.meaning
 
 

@@ -29,7 +29,7 @@ def test_importing_starts_nothing_and_imports_no_framework(python):
 
     done = python(code)
 
-    assert [[], []] == json.loads(done.stdout), done.stderr
+    assert json.loads(done.stdout) == [[], []], done.stderr
 
 
 def test_every_public_name_is_there(python):
@@ -39,7 +39,7 @@ def test_every_public_name_is_there(python):
         "print(missing, dir(accelcaps) == sorted(accelcaps.__all__))"
     )
 
-    assert "[] True" == python(code).stdout.strip()
+    assert python(code).stdout.strip() == "[] True"
 
 
 def test_an_unknown_attribute_is_an_attribute_error(python):
@@ -58,4 +58,4 @@ def test_asking_a_written_machine_starts_nothing(python):
         "print(json.dumps([seen, 'torch' in sys.modules]))"
     )
 
-    assert [[], False] == json.loads(python(code).stdout)
+    assert json.loads(python(code).stdout) == [[], False]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -22,7 +23,7 @@ def run(name, *arguments, deadline=20.0):
 def test_what_a_probe_reports_arrives():
     outcome = run("good", 21)
 
-    assert {"answer": 42, "list": [1, None, "ü"]} == outcome.results
+    assert outcome.results == {"answer": 42, "list": [1, None, "ü"]}
     assert outcome.failure is None
 
 
@@ -30,9 +31,9 @@ def test_what_a_probe_prints_is_no_answer(capfd):
     """Not even when it looks like one, and not on the caller's own stdout."""
     outcome = run("noisy")
 
-    assert {"answer": 1} == outcome.results
+    assert outcome.results == {"answer": 1}
     assert "noise on stdout" in outcome.printed
-    assert ("", "") == capfd.readouterr()
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(
@@ -61,8 +62,8 @@ def test_every_mishap_becomes_a_fact(probe, code, words):
 def test_what_was_reported_before_a_crash_is_kept():
     outcome = run("half")
 
-    assert {"first": 1} == outcome.results
-    assert "second" == outcome.doing
+    assert outcome.results == {"first": 1}
+    assert outcome.doing == "second"
 
 
 def test_a_child_that_outlives_the_probe_is_ended(tmp_path):
@@ -80,8 +81,8 @@ def _alive(pid):
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    with open(f"/proc/{pid}/stat") as status:  # a zombie waits to be reaped by its new parent
-        return status.read().rpartition(")")[2].split()[0] != "Z"
+    status = Path(f"/proc/{pid}/stat").read_text()
+    return status.rpartition(")")[2].split()[0] != "Z"  # a zombie waits for its new parent
 
 
 def test_a_module_that_does_not_exist_is_a_fact():
@@ -117,7 +118,7 @@ def test_a_collector_that_raises_is_a_fact_and_is_not_asked_again():
 
     assert NotObserved(Code.PROBE_CRASHED, "careless: ZeroDivisionError: oops") == found
     assert facts.get("careless") == found
-    assert 1 == Careless.calls
+    assert Careless.calls == 1
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")

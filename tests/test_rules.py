@@ -129,7 +129,9 @@ def test_a_comparison_explains_itself():
 
     finding = judge(rule, torch={"version": "2.4.1"})
 
-    assert (Reason(Code.SOFTWARE_VERSION, "PyTorch is 2.4.1, needs at least 2.6"),) == finding.reasons
+    assert (
+        Reason(Code.SOFTWARE_VERSION, "PyTorch is 2.4.1, needs at least 2.6"),
+    ) == finding.reasons
 
 
 def test_a_fact_observed_to_be_absent_is_a_no():
@@ -171,7 +173,7 @@ def test_otherwise_keeps_the_reason_that_led_there():
     finding = judge(rule, cpu={"flags": []})
 
     assert Status.DEGRADED is finding.status
-    assert ["flags: no amx", "emulated"] == [r.text for r in finding.reasons]
+    assert [r.text for r in finding.reasons] == ["flags: no amx", "emulated"]
     assert Evidence.DETECTED is finding.evidence
 
 
@@ -184,8 +186,8 @@ def test_otherwise_does_not_turn_unknown_into_an_answer():
 def test_then_looks_further_only_where_the_first_holds():
     rule = fact("cpu.flags", "flags").has("amx").then(no(Code.POLICY, "refused"))
 
-    assert "refused" == judge(rule, cpu={"flags": ["amx"]}).reasons[0].text
-    assert ["flags: no amx"] == [r.text for r in judge(rule, cpu={"flags": []}).reasons]
+    assert judge(rule, cpu={"flags": ["amx"]}).reasons[0].text == "refused"
+    assert [r.text for r in judge(rule, cpu={"flags": []}).reasons] == ["flags: no amx"]
 
 
 def test_a_condition_that_does_not_hold_takes_the_rule_away():
@@ -208,7 +210,7 @@ def test_what_nobody_recorded_can_be_left_out_but_a_crash_cannot():
 def test_an_alternative_that_was_not_needed_is_no_reason():
     rule = any_of(no(Code.POLICY, "refused"), yes("works"))
 
-    assert ["works"] == [r.text for r in judge(rule).reasons]
+    assert [r.text for r in judge(rule).reasons] == ["works"]
 
 
 def test_when_every_alternative_fails_all_are_told():
@@ -217,10 +219,10 @@ def test_when_every_alternative_fails_all_are_told():
     finding = judge(rule)
 
     assert Status.UNKNOWN is finding.status
-    assert ["second", "first"] == [r.text for r in finding.reasons]
+    assert [r.text for r in finding.reasons] == ["second", "first"]
 
 
 def test_remedies_are_offered_only_for_what_does_not_work():
     rule = all_of(yes("a").remedy("never"), no(Code.POLICY, "b").remedy("do this", lambda _: None))
 
-    assert ("do this",) == judge(rule).remedies
+    assert judge(rule).remedies == ("do this",)

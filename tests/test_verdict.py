@@ -30,7 +30,7 @@ def test_a_verdict_is_one_readable_line():
 def test_json_goes_both_ways():
     text = json.dumps(VERDICT.to_json())
 
-    assert VERDICT == Verdict.from_json(json.loads(text))
+    assert Verdict.from_json(json.loads(text)) == VERDICT
 
 
 def test_json_has_the_promised_keys():
@@ -39,14 +39,14 @@ def test_json_has_the_promised_keys():
     assert list(data) == [
         "feature", "status", "evidence", "reasons", "remedies", "source", "because"
     ]  # fmt: skip
-    assert {"code": "library.missing", "text": "no libaio.h"} == data["reasons"][0]
+    assert data["reasons"][0] == {"code": "library.missing", "text": "no libaio.h"}
 
 
 def test_a_limit_carries_its_value():
     verdict = Verdict("limit.cores", Status.YES, Evidence.DETECTED, value=64)
 
-    assert 64 == verdict.to_json()["value"]
-    assert "limit.cores: yes = 64 (detected)" == str(verdict)
+    assert verdict.to_json()["value"] == 64
+    assert str(verdict) == "limit.cores: yes = 64 (detected)"
 
 
 def test_a_verdict_cannot_be_changed():
@@ -72,4 +72,6 @@ def test_unknown_is_never_support(status, any_way, fully):
 
 
 def test_evidence_is_ordered():
-    assert [0, 1, 2] == [e.strength for e in (Evidence.DECLARED, Evidence.DETECTED, Evidence.VERIFIED)]
+    strengths = [e.strength for e in (Evidence.DECLARED, Evidence.DETECTED, Evidence.VERIFIED)]
+
+    assert strengths == [0, 1, 2]

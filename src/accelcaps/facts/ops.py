@@ -13,15 +13,21 @@ if TYPE_CHECKING:
 
 __all__ = ["OpsCollector"]
 
-_DEADLINE = 90.0
 _ATTEMPTS = 6
 
 
 class OpsCollector:
-    """Asks DeepSpeed in a child process; an op that takes the child down is left out next time."""
+    """Asks DeepSpeed in a child process; an op that takes the child down is left out next time.
+
+    Args:
+        deadline: seconds for one child process.
+    """
 
     section = ("ops",)
     keyed_by = "accelerator"
+
+    def __init__(self, deadline: float = 90.0) -> None:
+        self._deadline = deadline
 
     def collect(self, facts: Facts, key: str) -> dict[str, Any] | NotObserved:
         """Observe the builders of the accelerator called ``key``."""
@@ -33,7 +39,7 @@ class OpsCollector:
             outcome = run_probe(
                 "accelcaps.facts.probes.deepspeed_ops:probe",
                 sorted(ops),
-                deadline=_DEADLINE,
+                deadline=self._deadline,
                 environment={"DS_ACCELERATOR": key},
             )
             results = dict(outcome.results)

@@ -98,7 +98,7 @@ def _head(accelerator: Accelerator, choice: Choice) -> Iterator[_Line]:
             f"{names.count(n)} × {n}" if names.count(n) > 1 else n for n in dict.fromkeys(names)
         )
         named = ", ".join(counted) or "no device"
-    yield "bold", f"{accelerator.name}: {named}"
+    yield from _wrapped(f"{accelerator.name}: ", named, "bold")
     because = choice.because if choice.chosen == accelerator.name else "it was asked for"
     yield from _wrapped("chosen because ", because)
     if choice.chosen == accelerator.name:

@@ -91,7 +91,7 @@ class Reference:
 
     def is_not_empty(self, empty: str) -> Rule:
         """Hold where the fact, a list, has something in it; ``empty`` says that it has not."""
-        return _Holds(self, f"{self.label} are there", empty)
+        return _Holds(self, f"{self.label} are there", empty, list)
 
     def exists(self, text: str = "") -> Rule:
         """Hold where the fact was observed to be there (not ``None``)."""
@@ -244,6 +244,10 @@ class _Exists(_ReferenceRule):
 class _Holds(_ReferenceRule):
     text: str
     unmet: str
+    kind: type = bool
 
     def compare(self, found: Any, question: Question) -> Finding:
+        if not isinstance(found, self.kind):
+            text = f"{self.reference.label}: {found!r} is not a {self.kind.__name__}"
+            return Finding(Status.UNKNOWN, Evidence.DETECTED, (Reason(Code.NOT_OBSERVED, text),))
         return self.conclude(question, bool(found), self.text if found else self.unmet)

@@ -19,7 +19,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from accelcaps.facts.model import NotObserved
 from accelcaps.facts.probes.build_plan import Plan, cached_build, check_plan, languages
+from accelcaps.verdict import Code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -102,7 +104,8 @@ def _own_word(accelerator: Any) -> dict[str, Any]:
         try:
             return getattr(accelerator, method)()
         except Exception as error:
-            return {"raised": f"{type(error).__name__}: {error}"}
+            text = f"DeepSpeed's {method}() raised {type(error).__name__}: {error}"
+            return NotObserved(Code.PROBE_CRASHED, text).to_json()
 
     return {
         "name": accelerator._name,

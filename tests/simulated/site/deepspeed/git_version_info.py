@@ -1,0 +1,2 @@
+installed_ops = {"prebuilt": True}
+accelerator_name = "cpu"

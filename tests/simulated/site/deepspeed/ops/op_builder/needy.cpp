@@ -1,0 +1,2 @@
+#include "needy.h"
+int needy() { return 1; }

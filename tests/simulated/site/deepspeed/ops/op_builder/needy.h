@@ -1,0 +1,1 @@
+#include <nobody_has_this.h>
