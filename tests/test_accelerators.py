@@ -212,7 +212,7 @@ class TestSeveralDevices:
 
     def test_all_hidden_is_told_by_variable(self):
         facts = copy.deepcopy(self.MIXED)
-        facts["host"]["environment"]["CUDA_VISIBLE_DEVICES"] = ""
+        facts["limits"]["visible_devices"] = {"CUDA_VISIBLE_DEVICES": ""}
         for device in facts["devices"]["cuda"]["list"]:
             device["visible"] = False
 

@@ -85,7 +85,8 @@ class Accelerator:
             return known
         named = self._feature(feature)
         verdict = self._verdicts.get(named) or self._judge(named)
-        for name in {str(named), feature}:
+        # The constant itself is the key, so that asking with it finds it by identity.
+        for name in dict.fromkeys((named, feature)):
             self._verdicts[name] = verdict
             self._supported[name] = verdict.supported()
         return verdict

@@ -71,7 +71,7 @@ def device_seen() -> Rule:
             names = ", ".join(str(device.get("name")) for device in devices)
             return _finding(question, Status.YES, Code.MET, f"there is {names}")
         if devices:
-            hidden = environment(question, "CUDA_VISIBLE_DEVICES")
+            hidden = question.facts.section("limits", "visible_devices").get("CUDA_VISIBLE_DEVICES")
             text = f"CUDA_VISIBLE_DEVICES={hidden!r} hides every device of this host"
             return _finding(question, Status.NO, Code.POLICY, text, "unset CUDA_VISIBLE_DEVICES")
         places = ", ".join(card["pci"] for card in found.get("visible_to_system", ()))

@@ -28,7 +28,7 @@ class Answer:
 
     def complaint(self) -> str:
         """Return the line that says best what went wrong."""
-        lines = [line.strip() for line in (self.stderr or self.stdout).splitlines() if line.strip()]
+        lines = [line.strip() for line in self.stderr.splitlines() if line.strip()]
         telling = [line for line in lines if "error" in line.lower()] or lines
         if telling:
             return telling[0][:200]

@@ -48,7 +48,7 @@ class CudaDevicesCollector:
         if "driver" in outcome.results:
             found["driver"] = outcome.results["driver"]
         if "devices" in outcome.results:
-            variables = facts.section("host", "environment")
+            variables = facts.section("limits", "visible_devices")
             found["list"] = [
                 {
                     **device,

@@ -1,4 +1,4 @@
-"""The section ``limits``: memory, memlock, ``/dev/shm``, asynchronous I/O, RDMA adapters."""
+"""The section ``limits``: memory, memlock, ``/dev/shm``, asynchronous I/O, visible devices, RDMA."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from accelcaps.verdict import Code
 if TYPE_CHECKING:
     from accelcaps.facts.model import Facts
 
-__all__ = ["UNLIMITED", "LimitsCollector"]
+__all__ = ["UNLIMITED", "VISIBILITY", "LimitsCollector"]
+
+VISIBILITY = ("CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES")
+"""The environment variables that hide devices, or number them otherwise."""
 
 UNLIMITED = "unlimited"
 """How a limit that is not there is written; every other limit is a number of bytes or things."""
@@ -33,6 +36,7 @@ class LimitsCollector:
             "may_lock_any": _has_ipc_lock(),
             "shm_bytes": _shm(),
             "aio_max_nr": _number(Path("/proc/sys/fs/aio-max-nr")),
+            "visible_devices": {n: os.environ[n] for n in VISIBILITY if n in os.environ},
             "infiniband": sorted(_names(Path("/sys/class/infiniband"))),
         }
 

@@ -43,7 +43,7 @@ class NotObserved:
         return None
 
 
-_COMPLETE = {("packages",), ("host", "environment")}
+_COMPLETE = {("packages",), ("host", "environment"), ("limits", "visible_devices")}
 """Mappings that list all there is: what is not in them was observed not to be there."""
 
 
