@@ -12,6 +12,7 @@ from accelcaps.errors import (
     AccelcapsError,
     CircularRuleError,
     LimitNotKnownError,
+    UnknownFeatureError,
     UnsupportedFeatureError,
 )
 from accelcaps.facts.model import NotObserved
@@ -142,6 +143,8 @@ class Accelerator:
         return [device for device in listed or [] if device.get("visible") is not False]
 
     def _feature(self, name: str) -> Feature:
+        if not isinstance(name, str):
+            raise UnknownFeatureError(repr(name))
         if isinstance(name, Feature) or not name.startswith("op.") or name in REGISTRY:
             return REGISTRY.get(name) if not isinstance(name, Feature) else name
         return REGISTRY.get(name, also=reflected_ops(self.facts, self.name))

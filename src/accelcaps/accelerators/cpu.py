@@ -11,6 +11,8 @@ from accelcaps.accelerators.collectives import gloo
 from accelcaps.accelerators.host import HOST, value
 from accelcaps.accelerators.references import CPU_FLAGS, TORCH, TORCH_INSTALLED
 from accelcaps.rules import (
+    Finding,
+    Question,
     Rule,
     all_of,
     as_rule,
@@ -18,9 +20,10 @@ from accelcaps.rules import (
     fact,
     no,
     unknown,
+    value_of,
     yes,
 )
-from accelcaps.verdict import Code
+from accelcaps.verdict import Code, Reason, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,6 +40,23 @@ _USABLE = F.DEVICE_AVAILABLE
 
 def _emulated(text: str, remedy: str) -> Rule:
     return degraded(Code.EMULATED, text).remedy(remedy)
+
+
+def _onednn() -> Rule:
+    """Hold where torch has oneDNN, whose kernels use the units; else nothing does."""
+
+    def judge(question: Question) -> Finding:
+        built = question.facts.get("torch", "mkldnn")
+        if not isinstance(built, bool) and getattr(built, "code", None) is not Code.NOT_RECORDED:
+            built = question.facts.get("torch", "runtime", "mkldnn")
+        if built is not False:  # recorded machines may not tell; every released wheel has it
+            return Finding(Status.YES, question.facts.evidence)
+        reason = Reason(Code.SOFTWARE_BUILD, "this PyTorch is built without oneDNN")
+        return Finding(Status.NO, question.facts.evidence, (reason,))
+
+    return value_of(judge).otherwise(
+        degraded(Code.SLOW, "torch has no other kernels for the units")
+    )
 
 
 _BF16_UNITS = CPU_FLAGS.has_any("avx512_bf16", "amx_bf16", "avx10_2", "bf16", "svebf16")
@@ -57,6 +77,7 @@ _DTYPES: Mapping[Feature, Rule] = {
         _BF16_UNITS.otherwise(
             _emulated("computed by conversion to and from fp32, slower than fp32", "use fp32")
         ),
+        _onednn(),
     ).source(_ONEDNN),
     F.DTYPE_FP16: all_of(
         _USABLE,
@@ -64,6 +85,7 @@ _DTYPES: Mapping[Feature, Rule] = {
         _FP16_UNITS.otherwise(
             _emulated("computed in software, many times slower than fp32", "use bf16 or fp32")
         ),
+        _onednn(),
     ).source(_ONEDNN, "PyTorch PR #99498 (products since 2.2)"),
     F.DTYPE_FP8_E4M3: all_of(
         _USABLE,
@@ -74,6 +96,7 @@ _DTYPES: Mapping[Feature, Rule] = {
         _USABLE,
         TORCH >= "2.4",
         _INT8_UNITS.otherwise(degraded(Code.SLOW, "without integer dot products")),
+        _onednn(),
     ).source(_ONEDNN, "PyTorch PR #121792 (torch._int_mm on the CPU)"),
     F.DTYPE_INT4: all_of(
         _USABLE,

@@ -128,6 +128,7 @@ def choose(facts: Facts | None = None) -> Choice:
     chosen, because = _overridden() if facts is None else (None, "")
     if chosen is None:
         chosen, because = _first_usable(verdicts)
+        because += _other_build(asked[0].facts) if chosen == Cpu.name else ""
     return Choice(
         chosen, because, tuple(Candidate(name, v, name == chosen) for name, v in verdicts)
     )
@@ -142,6 +143,15 @@ def _first_usable(verdicts: Sequence[tuple[str, Verdict]]) -> tuple[str, str]:
         if verdict.status is Status.UNKNOWN and visible and name != Cpu.name:
             return name, "its hardware is there, and whether it can be used is not known"
     return Cpu.name, "nothing else is usable"
+
+
+def _other_build(facts: Facts) -> str:
+    """Name the family that this torch is built for, where no accelerator here is of it."""
+    build = facts.get("torch", "build")
+    known = {kind.name for kind in ACCELERATORS}
+    if not isinstance(build, str) or build in known:
+        return ""
+    return f" (this PyTorch is built for {build}, which this accelcaps does not know)"
 
 
 def _overridden() -> tuple[str | None, str]:

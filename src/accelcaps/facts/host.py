@@ -25,15 +25,8 @@ ENVIRONMENT = (
 """The environment variables that change what works; no other variable enters a report."""
 
 _KERNEL_MODULES = (
-    "amdgpu",
-    "gdrdrv",
-    "habanalabs",
-    "i915",
-    "nvidia",
-    "nvidia_fs",
-    "nvidia_peermem",
-    "xe",
-)
+    "amdgpu", "gdrdrv", "habanalabs", "i915", "nvidia", "nvidia_fs", "nvidia_peermem", "xe"
+)  # fmt: skip
 _PACKAGE_MANAGERS = (
     "apt-get", "dnf", "yum", "zypper", "pacman", "apk", "brew", "dpkg", "rpm"
 )  # fmt: skip

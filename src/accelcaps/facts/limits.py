@@ -1,4 +1,4 @@
-"""The section ``limits``: memory, memlock, ``/dev/shm``, asynchronous I/O, visible devices, RDMA."""
+"""The section ``limits``: memory, memlock, ``/dev/shm``, visible devices, RDMA adapters."""
 
 from __future__ import annotations
 

@@ -49,6 +49,7 @@ class TorchCollector:
             "hip": hip,
             "xpu": xpu,
             "build": build,
+            "mkldnn": _built_with_onednn(Path(spec.origin).parent),
             "debug": bool(named.get("debug", False)),
         }
 
@@ -103,6 +104,15 @@ def _not_installed(facts: Facts) -> NotObserved | None:
     if version is None:
         return NotObserved(Code.SOFTWARE_MISSING, "PyTorch is not installed")
     return None
+
+
+def _built_with_onednn(folder: Path) -> bool | NotObserved:
+    """Read from torch's own headers whether it was built with oneDNN (MKL-DNN)."""
+    try:
+        text = (folder / "include" / "ATen" / "Config.h").read_text(errors="replace")
+    except OSError as error:
+        return NotObserved(Code.NOT_OBSERVED, f"torch's build configuration: {error.strerror}")
+    return "#define AT_MKLDNN_ENABLED() 1" in text
 
 
 def _assigned(path: Path) -> dict[str, Any]:

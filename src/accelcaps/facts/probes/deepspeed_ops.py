@@ -8,9 +8,9 @@ happens in a child process, in a scratch build folder.
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from accelcaps.facts.isolation import Report
 
 __all__ = ["probe"]
+
+_MOST_LINES = 20
+"""How many lines that a builder prints are kept."""
 
 
 def probe(report: Report, skip: list[str]) -> None:
@@ -127,14 +130,14 @@ def _compatibility(builder: Any) -> dict[str, Any]:
 
     builder.has_function = has_function
     found: dict[str, Any] = {"compatible": None, "compatible_error": None}
-    with _captured() as printed:
+    with _captured() as said:
         try:
             found["compatible"] = bool(builder.is_compatible(verbose=True))
         except Exception as error:
             found["compatible_error"] = f"{type(error).__name__}: {error}"
         finally:
             del builder.has_function
-    return {**found, "said": _said(printed.getvalue()), "functions": looked_for}
+    return {**found, "said": said, "functions": looked_for}
 
 
 def _languages(builder: Any) -> dict[str, Any]:
@@ -295,17 +298,31 @@ def _answer_cpuinfo_once(asked: subprocess.Popen[str] | None) -> None:
 
 
 @contextlib.contextmanager
-def _captured() -> Iterator[io.StringIO]:
-    """Capture what Python code prints."""
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        yield printed
+def _captured() -> Iterator[list[str]]:
+    """Capture what is printed to stdout and stderr, by Python or by what it starts.
+
+    Yields:
+        The lines, filled in at the end, without colours and labels.
+    """
+    lines: list[str] = []
+    with tempfile.TemporaryFile() as printed:
+        _flush()
+        kept = [(number, os.dup(number)) for number in (1, 2)]
+        for number in (1, 2):
+            os.dup2(printed.fileno(), number)
+        try:
+            yield lines
+        finally:
+            _flush()
+            for number, copy in kept:
+                os.dup2(copy, number)
+                os.close(copy)
+            printed.seek(0)
+            text = re.sub(r"\x1b\[[0-9;]*m", "", printed.read().decode(errors="replace"))
+            plain = (re.sub(r"^\s*\[WARNING\]\s*", "", each).strip() for each in text.splitlines())
+            lines += [line for line in plain if line][:_MOST_LINES]
 
 
-def _said(text: str) -> list[str]:
-    """Return the lines a builder printed as sentences, without colours and labels."""
-    import re
-
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
-    lines = (re.sub(r"^\s*\[WARNING\]\s*", "", line).strip() for line in plain.splitlines())
-    return [line for line in lines if line]
+def _flush() -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
