@@ -213,8 +213,20 @@ print([p for p in asked if "torch" in p], acc.facts.get("torch", "runtime", "arc
     assert python(code).stdout.strip() == "[] ['sm_80', 'sm_90']"
 
 
-def test_a_management_library_that_crashes_is_unknown(simulated_gpu, monkeypatch, python):
+def test_a_management_library_that_crashes_does_not_stop_torch(simulated_gpu, monkeypatch, python):
     monkeypatch.setenv("SIMULATED_NVML", "crash")
+
+    done = python(
+        "import accelcaps; print(accelcaps.get_accelerator('cuda').explain('device.available'))"
+    )
+
+    assert done.stdout.startswith("device.available: yes")
+
+
+def test_a_management_library_that_crashes_is_unknown(simulated_gpu, monkeypatch, python):
+    """Where torch sees no device either, nobody can tell why."""
+    monkeypatch.setenv("SIMULATED_NVML", "crash")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     code = """
 import accelcaps
 verdict = accelcaps.get_accelerator("cuda").explain("device.available")
@@ -234,3 +246,16 @@ print(accelcaps.get_accelerator("cuda").explain("build.driver").status)
 """
     # The simulated torch runs on it all the same, as with a forward compatibility package.
     assert python(code).stdout.strip() == "yes"
+
+
+def test_devices_that_nvml_does_not_tell_are_those_that_torch_sees(
+    simulated_gpu, monkeypatch, python
+):
+    """An integrated GPU, or a host where NVML does not work, is not "no device"."""
+    monkeypatch.setenv("SIMULATED_NVML", "absent")
+    code = """
+import accelcaps
+acc = accelcaps.get_accelerator("cuda")
+print(acc.explain("device.available").status, acc.devices()[0]["name"], acc.limits["limit.cores"])
+"""
+    assert python(code).stdout.strip() == "yes Simulated H100 132"

@@ -236,6 +236,7 @@ class TestRealDeepSpeed:
 
         assert Status.NO is verdict.status
         assert "CCL_ROOT" in text(verdict)
+        assert any("setvars.sh" in remedy for remedy in verdict.remedies)
 
     def test_ops_of_cuda_are_told_apart_without_a_gpu(self):
         acc = get_accelerator("cuda", Facts(collectors=COLLECTORS))

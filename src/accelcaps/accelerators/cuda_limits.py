@@ -70,6 +70,16 @@ def _count(question: Question) -> Finding:
     return Finding(Status.YES, question.facts.evidence, value=len(visible))
 
 
+def _cores(question: Question) -> Finding:
+    """NVML does not tell the number of multiprocessors; torch does."""
+    found = question.facts.get("torch", "devices", "cuda", "list")
+    devices = found if isinstance(found, list) else []
+    known = [each.get("multiprocessors") for each in devices if each.get("multiprocessors")]
+    if known:
+        return Finding(Status.YES, question.facts.evidence, value=min(known))
+    return _weakest(lambda device: device.get("multiprocessors"), "multiprocessors").judge(question)
+
+
 def _named_arch(question: Question) -> Finding:
     finding = _weakest(_capability, "compute capability").judge(question)
     if finding.value is None:
@@ -83,7 +93,7 @@ LIMITS: Mapping[Feature, Rule] = {
     F.LIMIT_MEMORY_BYTES: _weakest(lambda d: d.get("memory_bytes"), "memory").source("NVML"),
     F.LIMIT_COMPUTE_CAPABILITY: _weakest(_capability, "compute capability").source("NVML"),
     F.LIMIT_ARCH: value_of(_named_arch).source("NVML"),
-    F.LIMIT_CORES: _weakest(lambda d: d.get("multiprocessors"), "multiprocessors").source("NVML"),
+    F.LIMIT_CORES: value_of(_cores).source("PyTorch, torch.cuda.get_device_properties"),
     F.LIMIT_SHARED_MEMORY_PER_BLOCK: _weakest(_shared, "shared memory").source(
         "CUDA Programming Guide, Compute Capabilities, Technical Specifications"
     ),

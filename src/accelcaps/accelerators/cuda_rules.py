@@ -90,6 +90,9 @@ def driver_new_enough() -> Rule:
         if cuda is None or isinstance(cuda, NotObserved):
             return TORCH_CUDA.exists().judge(question)
         found = question.facts.get("devices", question.accelerator, "driver", "version")
+        if (found is None or isinstance(found, NotObserved)) and _torch_runs(question):
+            text = "torch runs, although NVML tells no driver version"
+            return _finding(question, Status.YES, Code.NOTE, text)
         if found is None:
             return _finding(question, Status.NO, Code.DRIVER_MISSING, "no NVIDIA driver is loaded")
         driver = found if isinstance(found, NotObserved) else version(str(found), "NVIDIA driver")
@@ -103,7 +106,7 @@ def driver_new_enough() -> Rule:
         text = f"NVIDIA driver is {found}, CUDA {minor} of this PyTorch needs at least {oldest}"
         if driver >= Version(oldest):
             return _finding(question, Status.YES, Code.MET, text)
-        if question.facts.get("torch", "devices", "cuda", "available") is True:
+        if _torch_runs(question):
             text = f"{text}; torch runs all the same (forward compatibility package)"
             return _finding(question, Status.YES, Code.NOTE, text)
         supported = question.facts.get("devices", question.accelerator, "driver", "cuda")
@@ -238,6 +241,10 @@ def compiles_for_device() -> Rule:
         return _finding(question, Status.NO, Code.TOOLCHAIN_MISMATCH, text, remedy)
 
     return value_of(judge, per_device=True).source("nvcc --list-gpu-arch")
+
+
+def _torch_runs(question: Question) -> bool:
+    return question.facts.get("torch", "devices", "cuda", "available") is True
 
 
 def _host_compiler(question: Question, toolkit: str) -> Finding | None:

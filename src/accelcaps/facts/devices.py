@@ -60,6 +60,9 @@ class CudaDevicesCollector:
         if outcome.failure is not None and not _means_no_driver(outcome.failure):
             found["list"] = outcome.failure
             found["driver"] = found["driver"] or outcome.failure
+        seen_by_torch = facts.section("torch", "devices", "cuda").get("list")
+        if seen_by_torch:  # an integrated GPU, or a host where NVML does not work
+            found["list"] = [{**device, "visible": True} for device in seen_by_torch]
         return found
 
 
@@ -98,8 +101,7 @@ def visible_to_cuda(
 def _means_no_driver(failure: NotObserved) -> bool:
     """Whether NVML said that there is no driver, rather than failing to tell."""
     return failure.code is Code.PROBE_CRASHED and any(
-        words in failure.text
-        for words in ("LibraryNotFound", "DriverNotLoaded", "NVMLError_NoPermission")
+        words in failure.text for words in ("LibraryNotFound", "DriverNotLoaded")
     )
 
 

@@ -22,6 +22,7 @@ class Library:
         runtime_packages: ``dpkg`` or ``rpm`` → packages whose version is the library's.
         symbols: function → the first version that has it.
         hint: what else can be done, where no package manager helps.
+        variable: the environment variable that points to it.
         source: where this is documented.
     """
 
@@ -31,6 +32,7 @@ class Library:
     runtime_packages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     symbols: Mapping[str, str] = field(default_factory=dict)
     hint: str | None = None
+    variable: str | None = None
     source: str = ""
 
 
@@ -63,7 +65,12 @@ LIBRARIES: Mapping[str, Library] = {
         Library(
             "cuda", "cuda.h", hint="install the NVIDIA driver, or link with the toolkit's stub"
         ),
-        Library("ccl", "oneapi/ccl.hpp", hint="install oneCCL, and source its setvars.sh"),
+        Library(
+            "ccl",
+            "oneapi/ccl.hpp",
+            hint="install oneCCL, and source its setvars.sh, which sets CCL_ROOT",
+            variable="CCL_ROOT",
+        ),
         Library(
             "numa",
             "numa.h",

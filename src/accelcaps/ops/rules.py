@@ -165,7 +165,9 @@ def _refusal(builder: Mapping[str, Any], question: Question) -> Iterator[Finding
         return
     where = f" in {refusal['where']}" if refusal.get("where") else ""
     text = f"its builder raises {refusal['type']}{where}: {refusal['text']}"
-    yield _no(question, Reason(Code.BUILDER_REFUSED, text))
+    named = [each for each in LIBRARIES.values() if each.variable and each.variable in text]
+    remedies = [remedy for each in named for remedy in _install(each.name, question)]
+    yield _no(question, Reason(Code.BUILDER_REFUSED, text), remedies)
 
 
 def _needs(builder: Mapping[str, Any], question: Question) -> Iterator[Finding]:

@@ -58,8 +58,14 @@ Remedy: TypeAlias = "str | Callable[[Question], str | None]"
 class Rule(ABC):
     """A pure function from facts to a finding, made of smaller ones."""
 
-    looks_at_device: bool = False
-    """Whether the rule must be judged for each device."""
+    @property
+    def looks_at_device(self) -> bool:
+        """Whether the rule must be judged for each device."""
+        return any(rule.looks_at_device for rule in self.inner())
+
+    def inner(self) -> tuple[Rule, ...]:
+        """Return the rules that this one is made of."""
+        return ()
 
     @abstractmethod
     def judge(self, question: Question) -> Finding:
@@ -176,9 +182,8 @@ class _Combined(Rule):
     parts: tuple[Rule, ...]
     combine: Callable[[list[Finding]], Finding]
 
-    @property
-    def looks_at_device(self) -> bool:  # type: ignore[override]
-        return any(part.looks_at_device for part in self.parts)
+    def inner(self) -> tuple[Rule, ...]:
+        return self.parts
 
     def judge(self, question: Question) -> Finding:
         return self.combine([part.judge(question) for part in self.parts])
@@ -188,18 +193,16 @@ class _Combined(Rule):
 class _Wrapping(Rule):
     rule: Rule
 
-    @property
-    def looks_at_device(self) -> bool:  # type: ignore[override]
-        return self.rule.looks_at_device
+    def inner(self) -> tuple[Rule, ...]:
+        return (self.rule,)
 
 
 @dataclass(frozen=True)
 class _Otherwise(_Wrapping):
     alternative: Rule
 
-    @property
-    def looks_at_device(self) -> bool:  # type: ignore[override]
-        return self.rule.looks_at_device or self.alternative.looks_at_device
+    def inner(self) -> tuple[Rule, ...]:
+        return (self.rule, self.alternative)
 
     def judge(self, question: Question) -> Finding:
         first = self.rule.judge(question)
@@ -226,9 +229,8 @@ class _Otherwise(_Wrapping):
 class _Then(_Wrapping):
     following: Rule
 
-    @property
-    def looks_at_device(self) -> bool:  # type: ignore[override]
-        return self.rule.looks_at_device or self.following.looks_at_device
+    def inner(self) -> tuple[Rule, ...]:
+        return (self.rule, self.following)
 
     def judge(self, question: Question) -> Finding:
         first = self.rule.judge(question)
@@ -259,9 +261,8 @@ class _Annotated(_Wrapping):
 class _Conditional(_Wrapping):
     condition: Rule
 
-    @property
-    def looks_at_device(self) -> bool:  # type: ignore[override]
-        return self.rule.looks_at_device or self.condition.looks_at_device
+    def inner(self) -> tuple[Rule, ...]:
+        return (self.rule, self.condition)
 
     def judge(self, question: Question) -> Finding:
         condition = self.condition.judge(question)
@@ -277,10 +278,8 @@ class _Conditional(_Wrapping):
 class _WhereRecorded(_Wrapping):
     alternative: Rule | None
 
-    @property
-    def looks_at_device(self) -> bool:  # type: ignore[override]
-        other = self.alternative is not None and self.alternative.looks_at_device
-        return self.rule.looks_at_device or other
+    def inner(self) -> tuple[Rule, ...]:
+        return (self.rule,) if self.alternative is None else (self.rule, self.alternative)
 
     def judge(self, question: Question) -> Finding:
         finding = self.rule.judge(question)
@@ -300,7 +299,7 @@ class _Function(Rule):
     per_device: bool
 
     @property
-    def looks_at_device(self) -> bool:  # type: ignore[override]
+    def looks_at_device(self) -> bool:
         return self.per_device
 
     def judge(self, question: Question) -> Finding:

@@ -153,7 +153,7 @@ class _ReferenceRule(Rule):
     reference: Reference
 
     @property
-    def looks_at_device(self) -> bool:  # type: ignore[override]
+    def looks_at_device(self) -> bool:
         return self.reference.of_device
 
     def judge(self, question: Question) -> Finding:
@@ -186,7 +186,7 @@ class _Comparison(_ReferenceRule):
     tell_wanted: bool = True
 
     @property
-    def looks_at_device(self) -> bool:  # type: ignore[override]
+    def looks_at_device(self) -> bool:
         other = isinstance(self.wanted, Reference) and self.wanted.of_device
         return self.reference.of_device or other
 

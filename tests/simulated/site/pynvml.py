@@ -4,11 +4,17 @@ import os
 import types
 
 
+class NVMLError_LibraryNotFound(Exception):  # noqa: N801, N818
+    pass
+
+
 def nvmlInit():
     with open(os.environ["SIMULATED_RECORD"], "a") as out:
         out.write(f"{os.getpid()} pynvml.nvmlInit\n")
     if os.environ.get("SIMULATED_NVML") == "crash":
         os.abort()
+    if os.environ.get("SIMULATED_NVML") == "absent":
+        raise NVMLError_LibraryNotFound("NVML Shared Library Not Found")
 
 
 def nvmlShutdown():

@@ -49,7 +49,6 @@ def _device(pynvml: Any, index: int) -> dict[str, Any]:
         "name": read("nvmlDeviceGetName"),
         "compute_capability": f"{capability[0]}.{capability[1]}" if capability else None,
         "memory_bytes": memory.total if memory is not None else None,
-        "multiprocessors": read("nvmlDeviceGetNumGpuCores"),
         "mig": bool(mig[0]) if mig else False,
     }
 
