@@ -423,3 +423,47 @@ class TestAsking:
 
         with pytest.raises(CircularRuleError, match=r"dtype\.fp16 → dtype\.bf16 → dtype\.fp16"):
             Circle(Facts({}, name="test")).explain(F.DTYPE_FP16)
+
+
+@pytest.mark.parametrize(
+    ("capability", "feature", "remedies"),
+    [
+        ("7.5", F.DTYPE_BF16, ("use fp16",)),
+        ("8.6", F.DTYPE_FP8_E4M3, ("use bf16",)),
+        ("7.0", F.DTYPE_FP8_E4M3, ("use fp16",)),
+        ("6.1", F.DTYPE_FP8_E4M3, ("use fp32",)),
+        ("6.1", F.DTYPE_BF16, ("use fp32",)),
+        ("8.0", F.DTYPE_FP64_STORAGE, ()),
+    ],
+)
+def test_the_type_to_use_instead_is_one_that_works_here(capability, feature, remedies):
+    assert ask(cuda_host(gpu("GPU", capability))).explain(feature).remedies == remedies
+
+
+@pytest.mark.parametrize("feature", [F.DTYPE_FP8_E4M3, F.DTYPE_BF16, F.ZERO_3])
+def test_a_device_that_cannot_be_used_has_only_remedies_for_that(feature):
+    facts = cuda_host(gpu("V100", "7.0"), torch="2.13.0+cpu", cuda=None, host={"wsl": True})
+
+    verdict = ask(facts).explain(feature)
+
+    assert verdict.status is Status.NO
+    assert verdict.remedies == ("install a PyTorch built with CUDA",)
+
+
+def test_a_runtime_that_was_tried_and_failed_says_what_it_said():
+    facts = cuda_host(H100)
+    error = "RuntimeError: CUDA error: system not yet initialized"
+    facts["torch"]["devices"] = {"cuda": {"available": False, "count": 0, "error": error}}
+
+    verdict = ask(facts).explain(F.DEVICE_AVAILABLE)
+
+    assert verdict.status is Status.NO
+    assert [reason.code for reason in verdict.reasons] == [Code.RUNTIME_FAILED]
+    assert "system not yet initialized" in str(verdict)
+
+
+def test_flags_alone_judge_a_cpu_that_nobody_here_owns():
+    facts = {"cpu": {"flags": ["avx512f", "avx512_bf16"]}}
+
+    assert ask(facts, "cpu").explain(F.DTYPE_BF16).status is Status.YES
+    assert ask(facts, "cpu").explain(F.DTYPE_FP16).remedies == ("use bf16",)

@@ -75,6 +75,8 @@ class Code(str, Enum):
     """An op's own builder says no."""
     LIBRARY_MISSING = "library.missing"
     LIBRARY_VERSION = "library.version"
+    RUNTIME_FAILED = "runtime.failed"
+    """All is there, and it fails when it is used."""
     RESOURCE_LIMIT = "resource.limit"
     POLICY = "policy"
     """Software refuses what the hardware could do, or a setting hides it."""

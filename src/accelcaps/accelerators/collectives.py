@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accelcaps import features as F
-from accelcaps.accelerators.references import BACKENDS, NCCL, TORCH, environment
+from accelcaps.accelerators.references import (
+    BACKENDS,
+    NCCL,
+    TORCH,
+    TORCH_INSTALLED,
+    environment,
+)
 from accelcaps.features import REGISTRY
 from accelcaps.rules import Finding, Question, Rule, RuleLike, all_of, no, value_of
 from accelcaps.verdict import Code, Reason, Status
@@ -27,7 +33,7 @@ def backend(name: str, *more: RuleLike) -> Rule:
     def named(question: Question) -> Finding:
         return Finding(Status.YES, question.facts.evidence, value=name)
 
-    return all_of(BACKENDS.has(name), *more, value_of(named))
+    return all_of(TORCH_INSTALLED, BACKENDS.has(name), *more, value_of(named))
 
 
 def gloo(*, device_needs: RuleLike | None = None) -> Mapping[Feature, Rule]:

@@ -9,7 +9,13 @@ from accelcaps.accelerators.base import Accelerator
 from accelcaps.accelerators.building import BUILD, COMPILE_PYTHON, INDUCTOR_CXX
 from accelcaps.accelerators.collectives import gloo
 from accelcaps.accelerators.host import HOST, value
-from accelcaps.accelerators.references import CPU_FLAGS, TORCH, TORCH_INSTALLED
+from accelcaps.accelerators.references import (
+    CPU_FLAGS,
+    TORCH,
+    TORCH_INSTALLED,
+    torch,
+    use_instead,
+)
 from accelcaps.rules import (
     Finding,
     Question,
@@ -35,11 +41,11 @@ __all__ = ["Cpu"]
 _ONEDNN = "oneDNN 3.12, doc/programming_model/data_types.md (the table of native types)"
 _TORCH_CPU = "PyTorch 2.13, torch/cpu/__init__.py and aten/src/ATen/native/mkldnn, run on a CPU"
 _DS_CPU = "DeepSpeed 0.19.8, accelerator/cpu_accelerator.py"
-_USABLE = F.DEVICE_AVAILABLE
+_USABLE = all_of(F.DEVICE_AVAILABLE).where_recorded()
 
 
-def _emulated(text: str, remedy: str) -> Rule:
-    return degraded(Code.EMULATED, text).remedy(remedy)
+def _emulated(text: str, *instead: str) -> Rule:
+    return degraded(Code.EMULATED, text).remedy(use_instead(*instead))
 
 
 def _onednn() -> Rule:
@@ -75,41 +81,43 @@ _DTYPES: Mapping[Feature, Rule] = {
     F.DTYPE_BF16: all_of(
         _USABLE,
         _BF16_UNITS.otherwise(
-            _emulated("computed by conversion to and from fp32, slower than fp32", "use fp32")
+            _emulated("computed by conversion to and from fp32, slower than fp32", F.DTYPE_FP32)
         ),
         _onednn(),
     ).source(_ONEDNN),
     F.DTYPE_FP16: all_of(
         _USABLE,
-        TORCH >= "2.2",
+        torch("2.2"),
         _FP16_UNITS.otherwise(
-            _emulated("computed in software, many times slower than fp32", "use bf16 or fp32")
+            _emulated(
+                "computed in software, many times slower than fp32", F.DTYPE_BF16, F.DTYPE_FP32
+            )
         ),
         _onednn(),
     ).source(_ONEDNN, "PyTorch PR #99498 (products since 2.2)"),
     F.DTYPE_FP8_E4M3: all_of(
         _USABLE,
-        (TORCH >= "2.8").remedy("install PyTorch 2.8 or newer"),
-        _emulated("torch._scaled_mm converts to fp32 on the CPU", "use bf16 or fp32"),
+        torch("2.8"),
+        _emulated("torch._scaled_mm converts to fp32 on the CPU", F.DTYPE_BF16, F.DTYPE_FP32),
     ).source(_TORCH_CPU, "PyTorch PR #150410"),
     F.DTYPE_INT8: all_of(
         _USABLE,
-        TORCH >= "2.4",
+        torch("2.4"),
         _INT8_UNITS.otherwise(degraded(Code.SLOW, "without integer dot products")),
         _onednn(),
     ).source(_ONEDNN, "PyTorch PR #121792 (torch._int_mm on the CPU)"),
     F.DTYPE_INT4: all_of(
         _USABLE,
-        TORCH >= "2.6",
+        torch("2.6"),
         degraded(Code.LIMITED, "weights only, with bf16 or fp32 activations"),
     ).source("PyTorch 2.6, aten::_weight_int4pack_mm_for_cpu"),
     F.DTYPE_COMPLEX64: all_of(_USABLE).source(_TORCH_CPU),
     F.DTYPE_COMPLEX128: all_of(_USABLE).source(_TORCH_CPU),
-    F.DTYPE_BF16_AUTOCAST: all_of(TORCH >= "1.10", F.DTYPE_BF16).source(
+    F.DTYPE_BF16_AUTOCAST: all_of(torch("1.10"), F.DTYPE_BF16).source(
         "PyTorch, torch/amp/autocast_mode.py"
     ),
-    F.DTYPE_FP16_AUTOCAST: all_of(TORCH >= "2.2", F.DTYPE_FP16).source("PyTorch PR #112484"),
-    F.DTYPE_FP16_GRAD_SCALER: all_of(_USABLE, TORCH >= "2.3").source(
+    F.DTYPE_FP16_AUTOCAST: all_of(torch("2.2"), F.DTYPE_FP16).source("PyTorch PR #112484"),
+    F.DTYPE_FP16_GRAD_SCALER: all_of(_USABLE, torch("2.3")).source(
         "PyTorch 2.3, torch/amp/grad_scaler.py"
     ),
 }  # fmt: skip
@@ -124,11 +132,11 @@ _DTYPES = {
         )
     },
     **{
-        feature: all_of(_USABLE, TORCH >= "2.1").source("PyTorch 2.1, c10/util/Float8_*.h")
+        feature: all_of(_USABLE, torch("2.1")).source("PyTorch 2.1, c10/util/Float8_*.h")
         for feature in (F.DTYPE_FP8_E4M3_STORAGE, F.DTYPE_FP8_E5M2_STORAGE)
     },
     **{
-        feature: all_of(_USABLE, TORCH >= "2.2").source("PyTorch 2.2, c10/util/Float8_*fnuz.h")
+        feature: all_of(_USABLE, torch("2.2")).source("PyTorch 2.2, c10/util/Float8_*fnuz.h")
         for feature in (F.DTYPE_FP8_E4M3FNUZ_STORAGE, F.DTYPE_FP8_E5M2FNUZ_STORAGE)
     },
     **{
@@ -168,11 +176,12 @@ _RUNTIME: Mapping[Feature, Rule] = {
     F.RUNTIME_DETERMINISTIC: all_of(_USABLE).source(
         "PyTorch documentation, torch.use_deterministic_algorithms"
     ),
-    F.RUNTIME_PROFILER_RANGES: fact(
-        "torch.runtime.itt", "ITT of this PyTorch", code=Code.SOFTWARE_BUILD
-    )
-    .holds("torch.profiler.itt is built in", "this PyTorch is built without ITT")
-    .source("PyTorch, torch/profiler/itt.py"),
+    F.RUNTIME_PROFILER_RANGES: all_of(
+        _USABLE,
+        fact("torch.runtime.itt", "ITT of this PyTorch", code=Code.SOFTWARE_BUILD).holds(
+            "torch.profiler.itt is built in", "this PyTorch is built without ITT"
+        ),
+    ).source("PyTorch, torch/profiler/itt.py"),
     F.RUNTIME_PROFILER_RANGES_DOMAIN: no(
         Code.NOT_IMPLEMENTED, "torch.profiler.itt has no domains"
     ).source("PyTorch 2.13, torch/profiler/itt.py"),
@@ -201,7 +210,7 @@ _RUNTIME: Mapping[Feature, Rule] = {
 
 _COMPILING: Mapping[Feature, Rule] = {
     F.COMPILE_INDUCTOR: all_of(
-        TORCH_INSTALLED, TORCH >= "2.0", COMPILE_PYTHON, INDUCTOR_CXX, F.BUILD_PYTHON_HEADERS
+        TORCH_INSTALLED, torch("2.0"), COMPILE_PYTHON, INDUCTOR_CXX, F.BUILD_PYTHON_HEADERS
     ).source("PyTorch 2.13, torch/_inductor/cpp_builder.py"),
     F.COMPILE_TORCH_COMPILE: all_of(F.COMPILE_INDUCTOR).source(
         "PyTorch documentation, torch.compile"
@@ -221,8 +230,8 @@ _COMPILING: Mapping[Feature, Rule] = {
     },
     F.BUILD_KERNEL_IMAGE: all_of(_USABLE).source("every PyTorch build has CPU kernels"),
     F.BUILD_DRIVER: yes("the CPU needs no driver").source(_TORCH_CPU),
-    F.ATTENTION_SDPA: all_of(_USABLE, TORCH >= "2.0").source("PyTorch 2.0 release notes"),
-    F.ATTENTION_FLASH_ATTENTION: all_of(_USABLE, TORCH >= "2.1").source(
+    F.ATTENTION_SDPA: all_of(_USABLE, torch("2.0")).source("PyTorch 2.0 release notes"),
+    F.ATTENTION_FLASH_ATTENTION: all_of(_USABLE, torch("2.1")).source(
         "PyTorch PR #103826 (2.1), aten/src/ATen/native/cpu/FlashAttentionKernel.cpp"
     ),
     **{
@@ -235,7 +244,7 @@ _COMPILING: Mapping[Feature, Rule] = {
         )
     },
     F.OP_GROUPED_MM: all_of(
-        _USABLE, TORCH >= "2.9", degraded(Code.SLOW, "computed one group after the other")
+        _USABLE, torch("2.9"), degraded(Code.SLOW, "computed one group after the other")
     ).source("PyTorch PR #161407 (2.9); run on a CPU with 2.13"),
 }  # fmt: skip
 

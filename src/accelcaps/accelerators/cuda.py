@@ -18,6 +18,7 @@ from accelcaps.accelerators.cuda_rules import (
     kernel_image,
     nvcc,
     toolkit_matches,
+    torch_runs,
 )
 from accelcaps.accelerators.host import HOST
 from accelcaps.accelerators.references import (
@@ -75,14 +76,9 @@ _LINUX = (
 _ASYNCHRONOUS = no(Code.NOT_IMPLEMENTED, "work is queued, and runs beside the host").source(
     _DS_CUDA
 )
-_TORCH_SEES = (
-    fact("torch.devices.cuda.available", "torch.cuda.is_available", code=Code.DRIVER_MISSING)
-    .holds("torch.cuda.is_available() is true", "torch.cuda.is_available() is false")
-    .where_recorded()
-)
 _LIMITED_ON_WSL = degraded(
     Code.LIMITED, "WSL limits pinned memory (users measure 0.5 to 1 GB in all)"
-)
+).remedy("set pin_memory: false")
 _PINNED = all_of(ON_A_DEVICE, _LIMITED_ON_WSL.when(_ON_WSL))
 _RUNTIME: Mapping[Feature, Rule] = {
     F.DEVICE_AVAILABLE: hardware_there()
@@ -93,7 +89,7 @@ _RUNTIME: Mapping[Feature, Rule] = {
             TORCH_CUDA.exists().remedy("install a PyTorch built with CUDA"),
             F.BUILD_DRIVER,
             F.BUILD_KERNEL_IMAGE,
-            _TORCH_SEES,
+            torch_runs(),
         )
     )
     .source(f"{_TORCH_CUDA_PY}/__init__.py"),
@@ -121,7 +117,7 @@ _RUNTIME: Mapping[Feature, Rule] = {
     F.RUNTIME_FORK_SAFE: yes("no context is made in the process that asks").source(
         "accelcaps: what makes a context is asked in a child process"
     ),
-    F.MEMORY_PINNED_HOST: _PINNED.remedy("set pin_memory: false").source(_WSL),
+    F.MEMORY_PINNED_HOST: _PINNED.source(_WSL),
     F.MEMORY_PINNED_HOST_NATIVE: all_of(F.OP_PIN_MEMORY, F.HOST_MEMLOCK).source(
         "DeepSpeed 0.19.8, ops/csrc/pin_memory/page_alloc.cpp (mlock)"
     ),
@@ -261,23 +257,21 @@ def _own_word(method: str, rule: Rule) -> Rule:
 
 
 def _deprecated_fp16(question: Question) -> Finding:
-    allowed = environment(question, "DS_ALLOW_DEPRECATED_FP16") == "1"
-    if allowed:
+    if environment(question, "DS_ALLOW_DEPRECATED_FP16") == "1":
         reason = Reason(Code.NOTE, "DS_ALLOW_DEPRECATED_FP16 is 1")
         return Finding(Status.YES, question.facts.evidence, (reason,))
     text = "DeepSpeed refuses fp16 below compute capability 7.0 (policy, not hardware)"
-    return Finding(Status.NO, question.facts.evidence, (Reason(Code.POLICY, text),))
+    remedies = ("use fp32", "set DS_ALLOW_DEPRECATED_FP16=1")
+    return Finding(Status.NO, question.facts.evidence, (Reason(Code.POLICY, text),), remedies)
 
 
 _DEEPSPEED: Mapping[Feature, Rule] = {
     F.DEEPSPEED_FP16: _own_word(
         "is_fp16_supported",
         (capability.coded(Code.POLICY) >= "7.0").otherwise(
-            all_of(capability >= "6.0", value_of(_deprecated_fp16))
+            (capability >= "6.0").remedy("use fp32").then(value_of(_deprecated_fp16))
         ),
-    )
-    .remedy("use fp32", "set DS_ALLOW_DEPRECATED_FP16=1 (compute capability 6.x)")
-    .source(f"{_DS_CUDA}, is_fp16_supported"),
+    ).source(f"{_DS_CUDA}, is_fp16_supported"),
     F.DEEPSPEED_BF16: _own_word("is_bf16_supported", torch("1.10")).source(
         f"{_DS_CUDA}, is_bf16_supported: torch's answer, which counts emulation"
     ),

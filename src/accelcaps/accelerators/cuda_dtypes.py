@@ -11,6 +11,7 @@ from accelcaps.accelerators.references import (
     built_with,
     environment,
     torch,
+    use_instead,
 )
 from accelcaps.rules import Finding, Question, all_of, any_of, degraded, no, value_of, yes
 from accelcaps.verdict import Code, Reason, Status
@@ -38,11 +39,15 @@ _FP64 = _exact.is_one_of("6.0", "7.0", "8.0", "9.0", "10.0", "10.7").otherwise(
 )
 _BF16 = (capability >= "8.0").otherwise(
     (capability >= "7.0")
-    .then(degraded(Code.EMULATED, "emulated through fp32").remedy("use fp16"))
+    .then(
+        degraded(Code.EMULATED, "emulated through fp32").remedy(
+            use_instead(F.DTYPE_FP16, F.DTYPE_FP32)
+        )
+    )
     .otherwise(
         no(Code.HARDWARE_UNSUPPORTED, "cuBLAS refuses bf16 products (CUBLAS_STATUS_NOT_SUPPORTED)")
         .remedy("use fp32")
-        .source("deepspeedai/DeepSpeed#6723, reported from compute capability 6.1")
+        .source("DeepSpeed#6723 (compute capability 6.1) and pytorch#57773 (6.0), as reported")
     )
 )
 _FP16 = any_of(
@@ -65,7 +70,7 @@ _FP8 = all_of(
         all_of(capability >= "9.0", torch("2.1"), built_with("11.8")),
         all_of(torch("2.3"), built_with("12.1")),
     ),
-)
+).remedy(use_instead(F.DTYPE_BF16, F.DTYPE_FP16, F.DTYPE_FP32))
 _BLOCK_SCALED = (capability >= "10.0").then(
     (_exact < "12.0").otherwise(
         degraded(Code.LIMITED, "only with the first matrix row-major and the second column-major")
@@ -96,7 +101,7 @@ DTYPES: Mapping[Feature, Rule] = {
     F.DTYPE_FP32: all_of(ON_A_DEVICE, yes("every CUDA device")).source(_ARITHMETIC),
     F.DTYPE_TF32: all_of(
         ON_A_DEVICE,
-        (capability >= "8.0").remedy("nothing is lost: fp32 products run in full precision"),
+        capability >= "8.0",
         value_of(_tf32_not_off),
     ).source(_TABLE_33, f"{_TORCH_CUDA_PY}/__init__.py, is_tf32_supported"),
     F.DTYPE_FP16: all_of(ON_A_DEVICE, _FP16).source(
@@ -105,17 +110,13 @@ DTYPES: Mapping[Feature, Rule] = {
     F.DTYPE_BF16: all_of(ON_A_DEVICE, _BF16).source(
         _TABLE_29, f"{_TORCH_CUDA_PY}/__init__.py, is_bf16_supported"
     ),
-    F.DTYPE_FP8_E4M3: all_of(ON_A_DEVICE, _FP8)
-    .remedy("use bf16 or fp16")
-    .source(
+    F.DTYPE_FP8_E4M3: all_of(ON_A_DEVICE, _FP8).source(
         _TABLE_33, _SCALED_MM, "PyTorch PR #118881 (8.9 since 2.3)",
         "CUDA 11.8 and 12.1 Update 1 release notes, cuBLAS",
     ),
     F.DTYPE_FP8_E5M2: all_of(
         ON_A_DEVICE, _FP8, yes("against e4m3: not e5m2 by e5m2", code=Code.NOTE)
-    )
-    .remedy("use bf16 or fp16")
-    .source(_TABLE_33, _SCALED_MM, "cuBLAS, cublasLtMatmul, table of FP8 types"),
+    ).source(_TABLE_33, _SCALED_MM, "cuBLAS, cublasLtMatmul, table of FP8 types"),
     F.DTYPE_MXFP8: all_of(ON_A_DEVICE, _BLOCK_SCALED, torch("2.7"), built_with("12.8")).source(
         _TABLE_33, _SCALED_MM, "PyTorch PR #147548 (2.7)", "pytorch#198126 (12.x: one layout)"
     ),

@@ -23,6 +23,7 @@ __all__ = [
     "kernel_image",
     "nvcc",
     "toolkit_matches",
+    "torch_runs",
 ]
 
 # CUDA Toolkit Release Notes, tables 2 and 3 (Linux; the driver a toolkit's programs need).
@@ -117,6 +118,23 @@ def driver_new_enough() -> Rule:
         return _finding(question, Status.NO, Code.DRIVER_TOO_OLD, text, remedy)
 
     return value_of(judge).source("CUDA Toolkit Release Notes, tables 2 and 3")
+
+
+def torch_runs() -> Rule:
+    """Hold where torch, tried in a child process, could use the devices."""
+
+    def judge(question: Question) -> Finding:
+        if TORCH_CUDA.value(question) is None:
+            return Finding(Status.YES, question.facts.evidence)  # another rule says so
+        found = question.facts.get("torch", "devices", "cuda")
+        if isinstance(found, NotObserved):
+            return _finding(question, Status.UNKNOWN, found.code, found.text)
+        if found.get("available"):
+            return _finding(question, Status.YES, Code.MET, "torch.cuda.is_available() is true")
+        text = f"torch cannot use it: {found.get('error') or 'torch.cuda.is_available() is false'}"
+        return _finding(question, Status.NO, Code.RUNTIME_FAILED, text)
+
+    return value_of(judge).where_recorded().source("torch.cuda, asked in a child process")
 
 
 def kernel_image() -> Rule:

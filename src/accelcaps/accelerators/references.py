@@ -32,6 +32,7 @@ __all__ = [
     "install",
     "package",
     "torch",
+    "use_instead",
 ]
 
 TORCH = version_of("torch.version", "PyTorch", absent="PyTorch is not installed")
@@ -86,6 +87,18 @@ def package(name: str, *other_names: str) -> Rule:
         return Finding(Status.YES, evidence, (Reason(Code.MET, f"{name} {version}"),))
 
     return value_of(judge)
+
+
+def use_instead(*features: str) -> Remedy:
+    """Make the remedy to use the first of these features that works here at hardware speed."""
+
+    def remedy(question: Question) -> str | None:
+        for feature in features:
+            if question.resolver.explain(feature).status is Status.YES:
+                return f"use {feature.partition('.')[2]}"
+        return None
+
+    return remedy
 
 
 def environment(question: Question, variable: str) -> str | None:
