@@ -190,6 +190,20 @@ def test_then_looks_further_only_where_the_first_holds():
     assert [r.text for r in judge(rule, cpu={"flags": []}).reasons] == ["flags: no amx"]
 
 
+def test_then_keeps_a_degraded_answer_and_still_looks_further():
+    slow = fact("cpu.flags", "flags").has("amx").otherwise(degraded(Code.SLOW, "slow"))
+    facts = {"cpu": {"flags": []}}
+
+    assert judge(slow.then(yes("fine")), **facts).status is Status.DEGRADED
+    assert judge(slow.then(no(Code.POLICY, "refused")), **facts).status is Status.NO
+
+
+def test_then_offers_no_remedy_for_what_would_not_help():
+    rule = no(Code.HARDWARE_TOO_OLD, "too old").then(no(Code.POLICY, "off").remedy("switch it on"))
+
+    assert judge(rule).remedies == ()
+
+
 def test_a_condition_that_does_not_hold_takes_the_rule_away():
     rule = no(Code.POLICY, "refused").when(fact("host.wsl", "WSL").holds("wsl", "no wsl"))
 

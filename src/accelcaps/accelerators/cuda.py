@@ -38,6 +38,7 @@ from accelcaps.rules import (
     Rule,
     all_of,
     any_of,
+    as_rule,
     degraded,
     fact,
     no,
@@ -156,7 +157,7 @@ _COMM: Mapping[Feature, Rule] = {
     ),
     **nccl(fp8_needs=capability >= "9.0"),
     F.COMM_SYMMETRIC_MEMORY: all_of(
-        ON_A_DEVICE, capability >= "6.0", torch("2.5"), _LINUX,
+        ON_A_DEVICE, (capability >= "6.0").then(all_of(torch("2.5"), _LINUX)),
         F.MEMORY_PEER_ACCESS,
     ).source("PyTorch, torch/csrc/distributed/c10d/symm_mem/CUDASymmetricMemory.cu"),
     F.COMM_GPU_DIRECT_RDMA: all_of(
@@ -178,9 +179,9 @@ _COMPILING: Mapping[Feature, Rule] = {
             )
         ),
     ).source("triton README and PR #5066; PyTorch 2.13, _dynamo/device_interface.py"),
-    F.TRITON_USABLE: all_of(
-        F.TRITON_DEVICE, F.TRITON_INSTALLED, F.BUILD_CC, F.BUILD_PYTHON_HEADERS
-    ).source("triton, python/triton/runtime/build.py"),
+    F.TRITON_USABLE: as_rule(F.TRITON_DEVICE)
+    .then(all_of(F.TRITON_INSTALLED, F.BUILD_CC, F.BUILD_PYTHON_HEADERS))
+    .source("triton, python/triton/runtime/build.py"),
     F.COMPILE_INDUCTOR: all_of(
         TORCH_INSTALLED, TORCH >= "2.0", COMPILE_PYTHON, F.TRITON_USABLE
     ).source("PyTorch 2.13, torch/_inductor/exc.py and utils/_triton.py"),
@@ -207,23 +208,22 @@ _COMPILING: Mapping[Feature, Rule] = {
     F.BUILD_KERNEL_IMAGE: kernel_image(),
     F.ATTENTION_SDPA: all_of(ON_A_DEVICE, torch("2.0")).source("PyTorch 2.0 release notes"),
     F.ATTENTION_FLASH_ATTENTION: all_of(
-        ON_A_DEVICE, torch("2.0"), capability.between("8.0", "12.2"),
+        ON_A_DEVICE, _exact.between("8.0", "12.2").then(torch("2.0")),
         yes("fp16 and bf16, head dimension up to 256", code=Code.NOTE),
     ).source(_SDPA),
     F.ATTENTION_MEM_EFFICIENT: all_of(
-        ON_A_DEVICE, torch("2.0"), capability.between("5.0", "12.2")
+        ON_A_DEVICE, _exact.between("5.0", "12.2").then(torch("2.0"))
     ).source(_SDPA),
     F.ATTENTION_CUDNN: all_of(
-        ON_A_DEVICE, torch("2.5"), capability.between("8.0", "12.2"),
+        ON_A_DEVICE, _exact.between("8.0", "12.2").then(torch("2.5")),
         yes("fp16 and bf16, head dimension up to 128 on most", code=Code.NOTE),
     ).source(_SDPA),
     F.ATTENTION_FLASH_ATTN_PACKAGE: all_of(
-        ON_A_DEVICE, capability >= "8.0", package("flash-attn")
+        ON_A_DEVICE, (capability >= "8.0").then(package("flash-attn"))
     ).source("Dao-AILab/flash-attention README"),
     F.ATTENTION_FLASH_ATTN_3: all_of(
         ON_A_DEVICE,
-        capability.between("9.0", "10.0"),
-        package("flash-attn-3", "flash-attn-interface"),
+        _exact.between("9.0", "10.0").then(package("flash-attn-3", "flash-attn-interface")),
     ).source("Dao-AILab/flash-attention README; PyTorch 2.13, torch/nn/attention/_fa3.py"),
     F.OP_GROUPED_MM: all_of(
         ON_A_DEVICE,

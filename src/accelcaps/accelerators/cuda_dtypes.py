@@ -64,12 +64,13 @@ _FP16 = any_of(
         ).remedy("use fp32")
     ),
 )
-_FP8 = all_of(
-    capability >= "8.9",
-    any_of(
-        all_of(capability >= "9.0", torch("2.1"), built_with("11.8")),
-        all_of(torch("2.3"), built_with("12.1")),
-    ),
+_FP8 = (
+    (capability >= "8.9").then(
+        any_of(
+            (capability >= "9.0").then(all_of(torch("2.1"), built_with("11.8"))),
+            all_of(torch("2.3"), built_with("12.1")),
+        )
+    )
 ).remedy(use_instead(F.DTYPE_BF16, F.DTYPE_FP16, F.DTYPE_FP32))
 _BLOCK_SCALED = (capability >= "10.0").then(
     (_exact < "12.0").otherwise(
@@ -117,25 +118,26 @@ DTYPES: Mapping[Feature, Rule] = {
     F.DTYPE_FP8_E5M2: all_of(
         ON_A_DEVICE, _FP8, yes("against e4m3: not e5m2 by e5m2", code=Code.NOTE)
     ).source(_TABLE_33, _SCALED_MM, "cuBLAS, cublasLtMatmul, table of FP8 types"),
-    F.DTYPE_MXFP8: all_of(ON_A_DEVICE, _BLOCK_SCALED, torch("2.7"), built_with("12.8")).source(
+    F.DTYPE_MXFP8: all_of(
+        ON_A_DEVICE, _BLOCK_SCALED.then(all_of(torch("2.7"), built_with("12.8")))
+    ).source(
         _TABLE_33, _SCALED_MM, "PyTorch PR #147548 (2.7)", "pytorch#198126 (12.x: one layout)"
     ),
-    F.DTYPE_NVFP4: all_of(ON_A_DEVICE, _BLOCK_SCALED, torch("2.8"), built_with("12.8")).source(
+    F.DTYPE_NVFP4: all_of(
+        ON_A_DEVICE, _BLOCK_SCALED.then(all_of(torch("2.8"), built_with("12.8")))
+    ).source(
         _TABLE_33, _SCALED_MM, "PyTorch PR #148792 (2.8)"
     ),
     F.DTYPE_MXFP4: all_of(
         ON_A_DEVICE,
-        _exact.between("10.0", "11.0"),
-        built_with("12.8"),
-        torch("2.10"),
+        _exact.between("10.0", "11.0").then(all_of(built_with("12.8"), torch("2.10"))),
     ).source(_TABLE_33, f"{_SCALED_MM}, _check_mxfp4_support", "PyTorch PR #166526 (2.10)"),
     F.DTYPE_INT8: all_of(ON_A_DEVICE, _INT8).source(
         _TABLE_33, "CUDA 13.0, crt/mma.h and sm_61_intrinsics.h; PyTorch PR #169961"
     ),
     F.DTYPE_INT4: all_of(
         ON_A_DEVICE,
-        capability >= "8.0",
-        torch("2.2"),
+        (capability >= "8.0").then(torch("2.2")),
         yes("weights only: products run in bf16", code=Code.NOTE),
     ).source("PyTorch, aten/src/ATen/native/cuda/int4mm.cu (code for 8.0 and newer)"),
     F.DTYPE_COMPLEX64: all_of(ON_A_DEVICE, yes("computed in fp32 pairs")).source(

@@ -76,7 +76,11 @@ class Rule(ABC):
         return _Otherwise(self, as_rule(alternative))
 
     def then(self, following: RuleLike) -> Rule:
-        """Where this rule says yes, let ``following`` decide; else this rule's answer stands."""
+        """Look further only where this rule does not say no: a no here makes the rest moot.
+
+        Unlike ``all_of``, no remedy is then offered for what would not help. A degraded answer
+        stays at least as bad.
+        """
         return _Then(self, as_rule(following))
 
     def remedy(self, *remedies: Remedy) -> Rule:
@@ -234,9 +238,11 @@ class _Then(_Wrapping):
 
     def judge(self, question: Question) -> Finding:
         first = self.rule.judge(question)
-        if first.status is not Status.YES:
+        if first.status in (Status.NO, Status.UNKNOWN):
             return first
         second = self.following.judge(question)
+        if first.status is Status.DEGRADED:
+            return worst([first, second])
         # What was found out decided which rule applies, so the answer rests on it.
         evidence = first.evidence if second.evidence is Evidence.DECLARED else second.evidence
         return replace(second, evidence=evidence, because=(*first.because, *second.because))
