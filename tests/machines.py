@@ -73,6 +73,7 @@ def cuda_host(
             "cxx": tool("/usr/bin/c++", "11.4.0", kind="gcc"),
             "cc": tool("/usr/bin/gcc", "11.4.0", kind="gcc"),
             "gxx": tool("/usr/bin/g++", "11.4.0", kind="gcc"),
+            "nvcc_host": tool("/usr/bin/gcc", "11.4.0", kind="gcc"),
             "ninja": tool("/usr/bin/ninja", "1.11.1"),
             "nvcc": tool("/usr/local/cuda/bin/nvcc", cuda),
             "cuda_home": "/usr/local/cuda",

@@ -340,7 +340,7 @@ class TestToolkitAndTorch:
             driver="580.95.05",
             host={"environment": environment},
             toolchain={"nvcc": machines.tool("/usr/local/cuda/bin/nvcc", nvcc),
-                       "cxx": machines.tool("/usr/bin/c++", "9.4.0", kind="gcc")},
+                       "nvcc_host": machines.tool("/usr/bin/gcc", "9.4.0", kind="gcc")},
             ops=ops("cuda", fused_adam=builder("c++", "cuda")),
         )  # fmt: skip
         return ask(facts).explain(F.OP_FUSED_ADAM)
@@ -376,7 +376,7 @@ class TestToolkitAndTorch:
         facts = cuda_host(
             gpu("A100", "8.0"),
             cuda="11.8",
-            toolchain={"cxx": machines.tool("/usr/bin/c++", "13.2.0", kind="gcc"),
+            toolchain={"nvcc_host": machines.tool("/usr/bin/gcc", "13.2.0", kind="gcc"),
                        "nvcc": machines.tool("/usr/local/cuda/bin/nvcc", "11.8")},
         )  # fmt: skip
 

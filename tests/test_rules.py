@@ -115,7 +115,7 @@ def test_any_text_where_a_version_should_be_is_unknown_or_compared(found, wanted
 
 @pytest.mark.parametrize(
     ("found", "status"),
-    [("2.9", "no"), ("2.10", "yes"), ("2.10.0+cu126", "yes"), ("2.10.0a0+gitabc", "no"),
+    [("2.9", "no"), ("2.10", "yes"), ("2.10.0+cu126", "yes"), ("2.10.0a0+gitabc", "yes"), ("2.9.0.dev20250101", "no"),
      ("3", "yes"), ("535.154.05", "yes"), ("nightly", "unknown")],
 )  # fmt: skip
 def test_versions_compare_as_versions(found, status):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import sys
@@ -44,9 +45,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 def run() -> None:
     """Be the installed command."""
     warnings.simplefilter("ignore")  # what a warning would say is in the report
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # print what the encoding lacks as an escape
+            stream.reconfigure(errors="backslashreplace")
     try:
         status = main()
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except BrokenPipeError:  # the reader (head, less) has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = YES
@@ -56,12 +61,12 @@ def run() -> None:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from accelcaps.accelerators.registry import why
+    from accelcaps.accelerators.registry import choose
     from accelcaps.reports.document import report_document
     from accelcaps.reports.terminal import report_lines
 
     facts = _facts(options)
-    choice = why(facts)
+    choice = choose(facts, variables=options.accelerator is None)
     accelerator = _accelerator(options, facts, choice.chosen)
     accelerator.facts.collect_all(accelerator.name)  # all of it is needed: several at a time
     if options.json:
@@ -175,11 +180,12 @@ def _parser() -> argparse.ArgumentParser:
             sub.add_argument(
                 "--facts", metavar="FILE", help="answer for the machine of this report"
             )
-            sub.add_argument("--accelerator", metavar="NAME", help="ask this one, chosen or not")
         return sub
 
-    command("report", _report, "everything about the accelerator of this machine")
+    report = command("report", _report, "everything about the accelerator of this machine")
     explain = command("explain", _explain, "one feature, with everything it rests on")
+    for sub in (report, explain):
+        sub.add_argument("--accelerator", metavar="NAME", help="ask this one, chosen or not")
     explain.add_argument("feature", nargs="+", help="a feature's name, such as dtype.bf16")
     features = command(
         "features", _features, "the vocabulary: every name and what a yes promises", machine=False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -150,10 +150,6 @@ class Verdict:
     def supported(self, *, degraded: bool = True) -> bool:
         """Return whether it works: yes, or (unless ``degraded=False``) degraded."""
         return self.status is Status.YES or (degraded and self.status is Status.DEGRADED)
-
-    def renamed(self, feature: str) -> Verdict:
-        """Return the same verdict for another feature name."""
-        return replace(self, feature=feature)
 
     def to_json(self) -> dict[str, Any]:
         """Return the verdict as JSON-serialisable data; ``value`` only where there is one."""

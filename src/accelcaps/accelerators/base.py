@@ -5,7 +5,9 @@ A new question costs a row in a table, never a method here.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from accelcaps.errors import (
@@ -40,6 +42,7 @@ class Accelerator:
         name: the family's name, as in ``get_accelerator("cuda")``.
         title: the name for people.
         capabilities: feature → rule.
+        visibility: the environment variable that hides devices, where there is one.
         facts: what was observed on the machine in question.
         limits: limit name → value.
     """
@@ -47,6 +50,7 @@ class Accelerator:
     name: ClassVar[str]
     title: ClassVar[str]
     capabilities: ClassVar[Mapping[Feature, Rule]] = {}
+    visibility: ClassVar[str | None] = None
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
@@ -54,6 +58,7 @@ class Accelerator:
         self._verdicts: dict[str, Verdict] = {}
         self._supported: dict[str, bool] = {}
         self._asking: list[str] = []
+        self._judging = threading.RLock()  # one thread at a time judges; rules ask each other
 
     def __repr__(self) -> str:
         return f"<accelerator {self.name} of {self.facts.name}>"
@@ -85,7 +90,8 @@ class Accelerator:
         if known is not None:
             return known
         named = self._feature(feature)
-        verdict = self._verdicts.get(named) or self._judge(named)
+        with self._judging:
+            verdict = self._verdicts.get(named) or self._judge(named)
         # The constant itself is the key, so that asking with it finds it by identity.
         for name in dict.fromkeys((named, feature)):
             self._verdicts[name] = verdict
@@ -147,6 +153,9 @@ class Accelerator:
             raise UnknownFeatureError(repr(name))
         if isinstance(name, Feature) or not name.startswith("op.") or name in REGISTRY:
             return REGISTRY.get(name) if not isinstance(name, Feature) else name
+        builders = self.facts.get("ops", self.name, "builders")
+        if isinstance(builders, NotObserved) and not REGISTRY.nearest(name):
+            return Feature(name, name, "an op that may be offered here")  # cannot be told
         return REGISTRY.get(name, also=reflected_ops(self.facts, self.name))
 
     def _rule(self, feature: Feature) -> Rule:
@@ -189,13 +198,21 @@ class Accelerator:
         findings = [self._find(rule, device) for device in devices]
         if len({(finding.status, finding.reasons) for finding in findings}) == 1:
             return findings[0]
+        shared = set.intersection(*(set(finding.reasons) for finding in findings))
         named = [
-            finding.with_prefix(_device_name(device))
-            if finding.status is not Status.YES
-            else finding
+            finding if finding.status is Status.YES else _of_device(finding, device, shared)
             for finding, device in zip(findings, devices, strict=True)
         ]
-        return worst(named)
+        found = worst(named)
+        able = [
+            str(device.get("uuid"))
+            for finding, device in zip(findings, devices, strict=True)
+            if finding.status is Status.YES and device.get("uuid")
+        ]
+        if self.visibility and able and found.status in (Status.NO, Status.DEGRADED):
+            remedy = f"set {self.visibility}={','.join(able)} to use those devices alone"
+            found = replace(found, remedies=(*found.remedies, remedy))
+        return found
 
 
 class Limits(Mapping[str, Value]):
@@ -218,6 +235,16 @@ class Limits(Mapping[str, Value]):
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self._accelerator.explain(name).value is not None
+
+
+def _of_device(finding: Finding, device: Mapping[str, Any], shared: set[Reason]) -> Finding:
+    """Say of which device the reasons are that are not those of every device."""
+    own = finding.with_prefix(_device_name(device)).reasons
+    reasons = (
+        reason if reason in shared else named
+        for reason, named in zip(finding.reasons, own, strict=True)
+    )
+    return replace(finding, reasons=tuple(reasons))
 
 
 def _device_name(device: Mapping[str, Any]) -> str:

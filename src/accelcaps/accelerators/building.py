@@ -15,7 +15,7 @@ from accelcaps.accelerators.references import (
     package,
 )
 from accelcaps.facts.model import NotObserved
-from accelcaps.rules import Finding, Question, Rule, all_of, any_of, fact, value_of, version_of
+from accelcaps.rules import Finding, Question, Rule, all_of, fact, value_of, version
 from accelcaps.verdict import Code, Reason, Status
 
 if TYPE_CHECKING:
@@ -43,6 +43,9 @@ def tool(where: str, what: str, variable: str = "", **packages: str) -> Rule:
         if isinstance(found, NotObserved):
             return Finding(Status.UNKNOWN, question.facts.evidence, (found.reason(),))
         command = found.get("command") or where
+        stated = NotObserved.read(found.get("runs"))
+        if stated is not None:
+            return Finding(Status.UNKNOWN, question.facts.evidence, (stated.reason(),))
         if found.get("path") is None:
             reason = Reason(Code.TOOLCHAIN_MISSING, f"no {what}: {command} is not on PATH")
         elif not found.get("runs"):
@@ -56,11 +59,10 @@ def tool(where: str, what: str, variable: str = "", **packages: str) -> Rule:
 
     def unset(question: Question) -> str | None:
         named = environment(question, variable) if variable else None
-        return f"unset {variable}, which is {named}" if named else None
+        return f"unset {variable}, which is {named!r}" if named is not None else None
 
     def install_it(question: Question) -> str | None:
-        found = question.facts.section("toolchain", where)
-        return None if found.get("path") and unset(question) else _install(question, packages)
+        return None if unset(question) else _install(question, packages)
 
     return value_of(judge).remedy(unset, install_it)
 
@@ -78,6 +80,19 @@ _CXX = tool("cxx", "C++ compiler", "CXX", **_GXX_PACKAGES)
 INDUCTOR_CXX = tool("gxx", "C++ compiler", "CXX", **_GXX_PACKAGES).source(
     "PyTorch 2.13, torch/_inductor/cpp_builder.py, cpp_compiler_search"
 )
+
+
+def _python_headers(question: Question) -> str | None:
+    """Say where Python's headers come from: the distribution's package, or Python itself."""
+    if question.facts.section("toolchain", "python_headers").get("of_distribution") is False:
+        return "use a Python that was installed with its headers (this one is not the system's)"
+    return _install(
+        question,
+        {
+            "apt_get": "python3-dev", "dnf": "python3-devel", "yum": "python3-devel",
+            "zypper": "python3-devel", "apk": "python3-dev",
+        },
+    )  # fmt: skip
 
 
 def _language_standard() -> Rule:
@@ -124,24 +139,39 @@ BUILD: Mapping[Feature, Rule] = {
     F.BUILD_PYTHON_HEADERS: fact("toolchain.python_headers.there", "Python.h")
     .coded(Code.LIBRARY_MISSING)
     .holds("Python.h is there", "no Python.h where the build looks for it")
-    .remedy(
-        install(apt_get="python3-dev", dnf="python3-devel", yum="python3-devel",
-                zypper="python3-devel", apk="python3-dev")
-    )
+    .remedy(_python_headers)
     .source(f"{_CPP_EXTENSION}: sysconfig.get_path('include')"),
     F.TRITON_INSTALLED: package("triton", "pytorch-triton", "triton-windows").source(
         "the installed distributions"
     ),
 }  # fmt: skip
 
-_PYTHON = version_of("host.python.version", "Python")
-COMPILE_PYTHON = any_of(
-    all_of(_PYTHON < "3.11", TORCH >= "2.0"),
-    all_of(_PYTHON < "3.12", TORCH >= "2.1"),
-    all_of(_PYTHON < "3.13", TORCH >= "2.4"),
-    all_of(_PYTHON < "3.14", TORCH >= "2.6"),
-    all_of(_PYTHON < "3.15", TORCH >= "2.10"),
-).source(
+# Python's minor version → the first PyTorch whose torch.compile takes it.
+_FIRST_TORCH = {8: "2.0", 9: "2.0", 10: "2.0", 11: "2.1", 12: "2.4", 13: "2.6", 14: "2.10"}
+
+
+def _compile_on_this_python() -> Rule:
+    def judge(question: Question) -> Finding:
+        found = question.facts.get("host", "python", "version")
+        python = found if isinstance(found, NotObserved) else version(str(found), "Python")
+        torch = TORCH.value(question)
+        evidence = question.facts.evidence
+        if isinstance(python, NotObserved):
+            return Finding(Status.UNKNOWN, evidence, (python.reason(),))
+        if isinstance(torch, NotObserved):
+            return Finding(Status.UNKNOWN, evidence, (torch.reason(),))
+        first = _FIRST_TORCH.get(python.minor)
+        if torch is None or (first is not None and Version(torch.base_version) >= Version(first)):
+            return Finding(Status.YES, evidence)  # where torch is missing, another rule says so
+        needs = f"needs PyTorch {first} or newer" if first else "is not taken by any PyTorch yet"
+        text = f"torch.compile on Python {python.major}.{python.minor} {needs}, found {torch}"
+        remedies = (f"install PyTorch {first} or newer",) if first else ()
+        return Finding(Status.NO, evidence, (Reason(Code.SOFTWARE_VERSION, text),), remedies)
+
+    return value_of(judge)
+
+
+COMPILE_PYTHON = _compile_on_this_python().source(
     "PyTorch, torch/_dynamo/eval_frame.py: Python 3.11 since 2.1, 3.12 since 2.4, 3.13 since 2.6, "
     "3.14 since 2.10"
 )

@@ -41,7 +41,9 @@ __all__ = ["Cpu"]
 _ONEDNN = "oneDNN 3.12, doc/programming_model/data_types.md (the table of native types)"
 _TORCH_CPU = "PyTorch 2.13, torch/cpu/__init__.py and aten/src/ATen/native/mkldnn, run on a CPU"
 _DS_CPU = "DeepSpeed 0.19.8, accelerator/cpu_accelerator.py"
-_USABLE = all_of(F.DEVICE_AVAILABLE).where_recorded()
+_USABLE = all_of(
+    fact("cpu", "the CPU").exists("there is a CPU"), all_of(F.DEVICE_AVAILABLE).where_recorded()
+)
 
 
 def _emulated(text: str, *instead: str) -> Rule:
@@ -160,7 +162,9 @@ _NO_STREAMS = no(
     Code.NOT_IMPLEMENTED, "work on the CPU runs at once: torch.cpu.Stream and Event do nothing"
 ).source(_TORCH_CPU)
 _RUNTIME: Mapping[Feature, Rule] = {
-    F.DEVICE_AVAILABLE: TORCH_INSTALLED.source("the installed PyTorch: every build has the CPU"),
+    F.DEVICE_AVAILABLE: TORCH_INSTALLED.then(
+        fact("torch.runtime", "torch").exists("torch can be imported").where_recorded()
+    ).source("the installed PyTorch, imported: every build has the CPU"),
     F.DEVICE_SYNCHRONOUS: yes("the CPU runs its work at once").source(_DS_CPU),
     F.DEVICE_HOST_TIMERS: all_of(F.DEVICE_SYNCHRONOUS).source(_DS_CPU),
     F.DEVICE_RESOLVES_DATA_DEPENDENCY: all_of(F.DEVICE_SYNCHRONOUS).source(_DS_CPU),

@@ -67,12 +67,23 @@ _ON_WSL = (
     .holds("this is WSL", "this is not WSL")
     .or_if_not_recorded(no(Code.NOTE, "not recorded as WSL"))
 )
+_ON_WINDOWS = (
+    fact("host.system", "operating system")
+    .equals("Windows")
+    .or_if_not_recorded(no(Code.NOTE, "not recorded as Windows"))
+)
 _LINUX = (
     fact("host.system", "operating system", code=Code.SOFTWARE_VERSION)
     .equals("Linux")
     .where_recorded()
 )
 
+
+_CUDNN = (
+    fact("torch.runtime.cudnn_built", "cuDNN of this PyTorch", code=Code.SOFTWARE_BUILD)
+    .holds("this PyTorch has cuDNN", "this PyTorch is built without cuDNN")
+    .where_recorded()
+)
 
 _ASYNCHRONOUS = no(Code.NOT_IMPLEMENTED, "work is queued, and runs beside the host").source(
     _DS_CUDA
@@ -152,9 +163,11 @@ _RDMA_MODULE = any_of(
     unknown(Code.NOT_OBSERVED, "whether the open kernel driver offers DMA-BUF was not looked at"),
 )
 _COMM: Mapping[Feature, Rule] = {
-    F.COMM_BACKEND: all_of(ON_A_DEVICE, backend("nccl").where_recorded()).source(
-        f"{_DS_CUDA}, communication_backend_name"
-    ),
+    F.COMM_BACKEND: all_of(
+        ON_A_DEVICE,
+        _ON_WINDOWS.then(unknown(Code.NOT_OBSERVED, "collectives on Windows were not looked at"))
+        .otherwise(backend("nccl").where_recorded()),
+    ).source(f"{_DS_CUDA}, communication_backend_name"),
     **nccl(fp8_needs=capability >= "9.0"),
     F.COMM_SYMMETRIC_MEMORY: all_of(
         ON_A_DEVICE, (capability >= "6.0").then(all_of(torch("2.5"), _LINUX)),
@@ -215,15 +228,15 @@ _COMPILING: Mapping[Feature, Rule] = {
         ON_A_DEVICE, _exact.between("5.0", "12.2").then(torch("2.0"))
     ).source(_SDPA),
     F.ATTENTION_CUDNN: all_of(
-        ON_A_DEVICE, _exact.between("8.0", "12.2").then(torch("2.5")),
+        ON_A_DEVICE, _exact.between("8.0", "12.2").then(all_of(torch("2.5"), _CUDNN)),
         yes("fp16 and bf16, head dimension up to 128 on most", code=Code.NOTE),
     ).source(_SDPA),
     F.ATTENTION_FLASH_ATTN_PACKAGE: all_of(
-        ON_A_DEVICE, (capability >= "8.0").then(package("flash-attn"))
+        ON_A_DEVICE, (capability >= "8.0").then("pkg.flash-attn")
     ).source("Dao-AILab/flash-attention README"),
     F.ATTENTION_FLASH_ATTN_3: all_of(
         ON_A_DEVICE,
-        _exact.between("9.0", "10.0").then(package("flash-attn-3", "flash-attn-interface")),
+        _exact.between("9.0", "10.0").then("pkg.flash-attn-3"),
     ).source("Dao-AILab/flash-attention README; PyTorch 2.13, torch/nn/attention/_fa3.py"),
     F.OP_GROUPED_MM: all_of(
         ON_A_DEVICE,
@@ -283,6 +296,7 @@ class Cuda(Accelerator):
 
     name = "cuda"
     title = "NVIDIA GPU"
+    visibility = "CUDA_VISIBLE_DEVICES"
     capabilities: ClassVar[Mapping[Feature, Rule]] = {
         **BUILD, **HOST, **DTYPES, **_RUNTIME, **_COMM, **_COMPILING, **_DEEPSPEED, **LIMITS,
     }  # fmt: skip

@@ -37,7 +37,7 @@ def _weakest(read: Callable[[Mapping[str, Any]], Any], what: str) -> Rule:
             return Finding(Status.UNKNOWN, Evidence.DETECTED, (devices.reason(),))
         visible = [device for device in devices if device.get("visible") is not False]
         values = [read(device) for device in visible]
-        known = [found for found in values if found is not None]
+        known = [found for found in values if isinstance(found, (int, float, str, Version))]
         if not visible or len(known) < len(visible):
             text = f"no device tells its {what}" if visible else "there is no device on this host"
             reason = Reason(Code.NOT_OBSERVED, text)

@@ -67,7 +67,9 @@ def device_seen() -> Rule:
         devices = found.get("list", [])
         stated = NotObserved.read(devices)
         if stated is not None:
-            return _finding(question, Status.UNKNOWN, stated.code, stated.text)
+            mismatch = "LibRmVersionMismatch" in stated.text
+            remedies = ("reboot, or reload the NVIDIA kernel modules",) if mismatch else ()
+            return _finding(question, Status.UNKNOWN, stated.code, stated.text, *remedies)
         if any(device.get("visible") is not False for device in devices):
             names = ", ".join(str(device.get("name")) for device in devices)
             return _finding(question, Status.YES, Code.MET, f"there is {names}")
@@ -76,8 +78,13 @@ def device_seen() -> Rule:
             text = f"CUDA_VISIBLE_DEVICES={hidden!r} hides every device of this host"
             return _finding(question, Status.NO, Code.POLICY, text, "unset CUDA_VISIBLE_DEVICES")
         places = ", ".join(card["pci"] for card in found.get("visible_to_system", ()))
-        text = f"an NVIDIA card is there (PCI {places}), and no NVIDIA driver is loaded"
-        remedy = "install the NVIDIA driver (in a container: start it with --gpus all)"
+        modules = question.facts.get("host", "kernel_modules")
+        if isinstance(modules, list) and "nvidia" in modules:
+            text = f"an NVIDIA card (PCI {places}) and its driver are there, and its library is not"
+            remedy = "start the container with --gpus all, or install the driver's libcuda and NVML"
+        else:
+            text = f"an NVIDIA card is there (PCI {places}), and no NVIDIA driver is loaded"
+            remedy = "install the NVIDIA driver"
         return _finding(question, Status.NO, Code.DRIVER_MISSING, text, remedy)
 
     return value_of(judge).source("NVML; the PCI bus (vendor 10de, class 03)")
@@ -99,6 +106,9 @@ def driver_new_enough() -> Rule:
         driver = found if isinstance(found, NotObserved) else version(str(found), "NVIDIA driver")
         if isinstance(driver, NotObserved):
             return _finding(question, Status.UNKNOWN, driver.code, driver.text)
+        if question.facts.get("host", "system") == "Windows" and not _torch_runs(question):
+            text = "which driver on Windows is new enough was not looked up"
+            return _finding(question, Status.UNKNOWN, Code.NOT_OBSERVED, text)
         minor = f"{cuda.major}.{cuda.minor}"
         oldest = _OLDEST_DRIVER_OF_10.get(minor) or _OLDEST_DRIVER.get(cuda.major)
         if oldest is None:
@@ -129,7 +139,7 @@ def torch_runs() -> Rule:
         found = question.facts.get("torch", "devices", "cuda")
         if isinstance(found, NotObserved):
             return _finding(question, Status.UNKNOWN, found.code, found.text)
-        if found.get("available"):
+        if found.get("available") and not found.get("error"):
             return _finding(question, Status.YES, Code.MET, "torch.cuda.is_available() is true")
         text = f"torch cannot use it: {found.get('error') or 'torch.cuda.is_available() is false'}"
         return _finding(question, Status.NO, Code.RUNTIME_FAILED, text)
@@ -262,12 +272,13 @@ def compiles_for_device() -> Rule:
 
 
 def _torch_runs(question: Question) -> bool:
-    return question.facts.get("torch", "devices", "cuda", "available") is True
+    found = question.facts.section("torch", "devices", "cuda")
+    return bool(found.get("available")) and not found.get("error")
 
 
 def _host_compiler(question: Question, toolkit: str) -> Finding | None:
     """Return what is wrong with the host compiler for this nvcc; ``None``: nothing known."""
-    compiler = question.facts.section("toolchain", "cxx")
+    compiler = question.facts.section("toolchain", "nvcc_host")
     below = _GCC_BELOW.get(toolkit)
     found = version(str(compiler.get("version")))
     if below is None or compiler.get("kind") != "gcc" or isinstance(found, NotObserved):

@@ -117,8 +117,10 @@ def _on_a_device() -> Rule:
     available = all_of(DEVICE_AVAILABLE).where_recorded()
 
     def judge(question: Question) -> Finding:
-        found = question.facts.section("devices", question.accelerator)
-        if found and not found.get("list") and not found.get("visible_to_system"):
+        found = question.facts.get("devices", question.accelerator)
+        if isinstance(found, NotObserved):
+            return Finding(Status.UNKNOWN, question.facts.evidence, (found.reason(),))
+        if not found.get("list") and not found.get("visible_to_system"):
             text = f"no {question.accelerator} device is on this host: ask on a host that has one"
             reason = Reason(Code.NOT_OBSERVED, text)
             return Finding(Status.UNKNOWN, question.facts.evidence, (reason,))

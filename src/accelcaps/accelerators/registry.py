@@ -12,10 +12,10 @@ from accelcaps.accelerators.cuda import Cuda
 from accelcaps.errors import UnknownAcceleratorError
 from accelcaps.facts import Facts, this_machine
 from accelcaps.features import DEVICE_AVAILABLE
-from accelcaps.verdict import Code, Status, Verdict
+from accelcaps.verdict import Status, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from accelcaps.accelerators.base import Accelerator
 
@@ -25,30 +25,32 @@ ACCELERATORS: tuple[type[Accelerator], ...] = (Cuda, Cpu)
 """In the order in which they are considered; the first that is usable is chosen."""
 
 _VARIABLES = ("ACCELCAPS_ACCELERATOR", "DS_ACCELERATOR")
-_ABSENT = {Code.HARDWARE_MISSING, Code.MET, Code.NOTE}
 _here: dict[str, Accelerator] = {}
 _facts_here: list[Facts] = []
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One accelerator that was considered: whether a device of it is usable, and why not."""
+    """One accelerator that was considered.
+
+    Attributes:
+        name: its name.
+        available: whether a device of it is usable, and why not.
+        visible: whether hardware of this family is there, usable or not.
+        chosen: whether it is the one.
+    """
 
     name: str
     available: Verdict
+    visible: bool
     chosen: bool
-
-    @property
-    def visible(self) -> bool:
-        """Whether hardware of this family is there, usable or not."""
-        codes = {reason.code for reason in self.available.reasons}
-        return self.available.supported() or Code.HARDWARE_MISSING not in codes
 
     def to_json(self) -> dict[str, Any]:
         """Return the candidate as JSON-serialisable data."""
         return {
             "name": self.name,
             "chosen": self.chosen,
+            "visible": self.visible,
             "available": self.available.to_json(),
         }
 
@@ -59,11 +61,19 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which accelerator is chosen, because of what, among which."""
+    """Which accelerator is chosen, because of what, among which.
+
+    Attributes:
+        chosen: the name.
+        because: why, in words.
+        candidates: every accelerator, in the order of preference.
+        on_purpose: whether somebody chose it, rather than what is here.
+    """
 
     chosen: str
     because: str
     candidates: tuple[Candidate, ...]
+    on_purpose: bool = False
 
     @property
     def overlooked(self) -> tuple[Candidate, ...]:
@@ -101,7 +111,7 @@ def get_accelerator(name: str | None = None, facts: Facts | None = None) -> Acce
     """
     if name is None:
         choice = choose(facts)
-        if choice.overlooked and facts is None:
+        if choice.overlooked and facts is None and not choice.on_purpose:
             told = "; ".join(str(each.available) for each in choice.overlooked)
             warnings.warn(
                 f"using {choice.chosen}, although {choice.overlooked[0].name} hardware is there: "
@@ -117,30 +127,42 @@ def why(facts: Facts | None = None) -> Choice:
     return choose(facts)
 
 
-def choose(facts: Facts | None = None) -> Choice:
+def choose(facts: Facts | None = None, *, variables: bool = True) -> Choice:
     """Choose an accelerator; every one is looked at, so that each can be answered for.
+
+    Args:
+        facts: facts of another machine; this machine's, where not given.
+        variables: whether the environment variables may decide (for this machine).
 
     Raises:
         UnknownAcceleratorError: when an environment variable names one that does not exist.
     """
+    chosen, because = _overridden() if facts is None and variables else (None, "")
+    on_purpose = chosen is not None
     asked = [_make(each.name, facts) for each in ACCELERATORS]
     verdicts = [(each.name, each.explain(DEVICE_AVAILABLE)) for each in asked]
-    chosen, because = _overridden() if facts is None else (None, "")
+    visible = {each.name: _is_visible(each) for each in asked}
     if chosen is None:
-        chosen, because = _first_usable(verdicts)
+        chosen, because = _first_usable(verdicts, visible)
         because += _other_build(asked[0].facts) if chosen == Cpu.name else ""
-    return Choice(
-        chosen, because, tuple(Candidate(name, v, name == chosen) for name, v in verdicts)
-    )
+    candidates = (Candidate(name, v, visible[name], name == chosen) for name, v in verdicts)
+    return Choice(chosen, because, tuple(candidates), on_purpose)
 
 
-def _first_usable(verdicts: Sequence[tuple[str, Verdict]]) -> tuple[str, str]:
+def _is_visible(accelerator: Accelerator) -> bool:
+    found = accelerator.facts.section("devices", accelerator.name)
+    listed = found.get("list")
+    return bool(isinstance(listed, list) and listed) or bool(found.get("visible_to_system"))
+
+
+def _first_usable(
+    verdicts: Sequence[tuple[str, Verdict]], visible: Mapping[str, bool]
+) -> tuple[str, str]:
     for name, verdict in verdicts:
         if verdict.supported():
             return name, "it is the first with a usable device"
     for name, verdict in verdicts:  # facts of hardware alone tell no framework
-        visible = Code.HARDWARE_MISSING not in {reason.code for reason in verdict.reasons}
-        if verdict.status is Status.UNKNOWN and visible and name != Cpu.name:
+        if verdict.status is Status.UNKNOWN and visible[name] and name != Cpu.name:
             return name, "its hardware is there, and whether it can be used is not known"
     return Cpu.name, "nothing else is usable"
 

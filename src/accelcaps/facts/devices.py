@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from accelcaps.facts.isolation import run_probe
+from accelcaps.facts.model import NotObserved
 from accelcaps.verdict import Code
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from accelcaps.facts.model import Facts, NotObserved
+    from accelcaps.facts.model import Facts
 
 __all__ = ["CpuDeviceCollector", "CudaDevicesCollector", "visible_to_cuda"]
 
@@ -56,13 +57,13 @@ class CudaDevicesCollector:
                 }
                 for device in outcome.results["devices"]
             ]
-            return found
-        if outcome.failure is not None and not _means_no_driver(outcome.failure):
+        elif outcome.failure is not None and not _means_no_driver(outcome.failure):
             found["list"] = outcome.failure
             found["driver"] = found["driver"] or outcome.failure
-        seen_by_torch = facts.section("torch", "devices", "cuda").get("list")
-        if seen_by_torch:  # an integrated GPU, or a host where NVML does not work
-            found["list"] = [{**device, "visible": True} for device in seen_by_torch]
+        if _left_open(found["list"]):
+            seen_by_torch = facts.section("torch", "devices", "cuda").get("list")
+            if seen_by_torch:
+                found["list"] = [{**device, "visible": True} for device in seen_by_torch]
         return found
 
 
@@ -96,6 +97,22 @@ def visible_to_cuda(
         else:
             break
     return False
+
+
+def _left_open(devices: Any) -> bool:
+    """Whether NVML leaves a question that torch can answer: which devices, of which size.
+
+    So it is with integrated GPUs, where NVML does not work, with a part of a card (MIG), and
+    where it cannot be told which devices ``CUDA_VISIBLE_DEVICES`` leaves visible.
+    """
+    if not isinstance(devices, list) or not devices:
+        return True
+    return any(
+        device["visible"] is None
+        or device.get("mig")
+        or any(NotObserved.read(value) is not None for value in device.values())
+        for device in devices
+    )
 
 
 def _means_no_driver(failure: NotObserved) -> bool:

@@ -36,8 +36,8 @@ class Report(Protocol):
 
 
 _START = (
-    "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
-    "from accelcaps.facts.isolation import child_main; child_main(*sys.argv[2:])"
+    "import sys; sys.path[:] = {path!r}; "  # before any import: the working folder comes first
+    "from accelcaps.facts.isolation import child_main; child_main(*sys.argv[1:])"
 )
 _LAST_LINES = 3
 
@@ -76,14 +76,15 @@ def run_probe(
     Returns:
         The outcome; this function does not raise for anything the child does.
     """
-    if not sys.executable:
-        return Outcome(failure=NotObserved(Code.NOT_OBSERVED, "this Python has no executable"))
+    if not sys.executable or getattr(sys, "frozen", False):
+        text = "this Python has no executable of its own to ask in a child process"
+        return Outcome(failure=NotObserved(Code.NOT_OBSERVED, text))
+    path = [entry or str(Path.cwd()) for entry in sys.path]
     with tempfile.TemporaryDirectory(prefix="accelcaps-") as directory:
         answer = Path(directory) / "answer"
         answer.touch()
         command = [
-            sys.executable, "-c", _START,
-            json.dumps([entry or str(Path.cwd()) for entry in sys.path]),
+            sys.executable, "-c", _START.format(path=path),
             probe, json.dumps(arguments), str(answer),
         ]  # fmt: skip
         with (Path(directory) / "printed").open("w+b") as printed:

@@ -39,7 +39,12 @@ class NotObserved:
             return data
         if isinstance(data, Mapping) and set(data) == {"not_observed"}:
             stated = data["not_observed"]
-            return cls(Code(stated["code"]), str(stated["text"]))
+            try:
+                code = Code(stated["code"])
+            except (KeyError, TypeError, ValueError):  # written by a later version
+                code = Code.NOT_OBSERVED
+            text = stated.get("text") if isinstance(stated, Mapping) else stated
+            return cls(code, str(text))
         return None
 
 
@@ -173,6 +178,9 @@ class Facts:
             except Exception as error:  # a collector must not take the caller down
                 text = f"{'.'.join(place)}: {type(error).__name__}: {error}"
                 found = NotObserved(Code.PROBE_CRASHED, text)
+            except BaseException:  # interrupted: the next who asks may try again
+                self._begun.discard(place)
+                raise
             with self._lock:
                 self._store(place, found)
                 self._done.add(place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from accelcaps.facts.isolation import run_probe
@@ -33,9 +34,15 @@ class OpsCollector:
         """Observe the builders of the accelerator called ``key``."""
         if facts.get("packages", "deepspeed") is None:
             return NotObserved(Code.SOFTWARE_MISSING, "DeepSpeed is not installed")
+        if facts.get("torch", "version") is None:
+            text = "PyTorch is not installed, and DeepSpeed needs it"
+            return NotObserved(Code.SOFTWARE_MISSING, text)
         ops: dict[str, Any] = {}
         about: dict[str, Any] = {}
+        end = time.monotonic() + 2 * self._deadline
         for _ in range(_ATTEMPTS):
+            if time.monotonic() > end:
+                break
             outcome = run_probe(
                 "accelcaps.facts.probes.deepspeed_ops:probe",
                 sorted(ops),
@@ -49,12 +56,15 @@ class OpsCollector:
             ops |= results
             if outcome.failure is None:
                 break
-            if outcome.doing is None or outcome.doing in ops:
+            stopped_at = outcome.doing or ""
+            if stopped_at not in about.get("names", ()) or stopped_at in ops:
                 if "names" not in about:
                     return outcome.failure
                 break
-            ops[outcome.doing] = outcome.failure.to_json()
+            ops[stopped_at] = outcome.failure.to_json()
         names = [name for name in about.get("names", []) if name not in ops]
-        not_reached = NotObserved(Code.PROBE_CRASHED, "the probe ended before it reached this op")
+        text = "the probe ended before it had looked at this op"
+        ended = outcome.failure if outcome.failure else NotObserved(Code.PROBE_CRASHED, text)
+        not_reached = NotObserved(ended.code, ended.text)
         ops |= dict.fromkeys(names, not_reached.to_json())
         return {"builders": ops, "accelerator": about.get("accelerator")}

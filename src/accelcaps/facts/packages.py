@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 __all__ = ["PackagesCollector", "normalised"]
 
-_METADATA = re.compile(r"(?P<name>.+?)-(?P<version>[^-]+)\.(?:dist-info|egg-info)")
+_METADATA = re.compile(
+    r"(?P<name>.+?)-(?P<version>[^-]+)(?:-py[\d.]+[^.]*)?\.(?:dist-info|egg-info)"
+)
+_VERSION = re.compile(r"^Version: *(\S+)", re.MULTILINE)
 
 
 class PackagesCollector:
@@ -33,7 +36,19 @@ class PackagesCollector:
                 match = _METADATA.fullmatch(name)
                 if match:
                     found.setdefault(normalised(match["name"]), match["version"])
+                elif name.endswith(".egg-info"):  # a source folder in development mode
+                    version = _version_in(Path(entry or ".", name, "PKG-INFO"))
+                    if version is not None:
+                        found.setdefault(normalised(name.removesuffix(".egg-info")), version)
         return found
+
+
+def _version_in(metadata: Path) -> str | None:
+    try:
+        told = _VERSION.search(metadata.read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        return None
+    return told[1] if told else None
 
 
 def normalised(name: str) -> str:

@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from accelcaps.facts.commands import ask
+from accelcaps.facts.model import NotObserved
+from accelcaps.verdict import Code
 
 if TYPE_CHECKING:
     from accelcaps.facts.model import Facts
@@ -42,6 +44,7 @@ class ToolchainCollector:
                 "gxx": pool.submit(_gxx),
                 "ninja": pool.submit(_ninja),
                 "nvcc": pool.submit(_nvcc),
+                "nvcc_host": pool.submit(_nvcc_host),
             }
             found: dict[str, Any] = {name: part.result() for name, part in parts.items()}
         home, origin = cuda_home()
@@ -67,10 +70,12 @@ def cuda_home() -> tuple[str | None, str | None]:
 
 def _cxx() -> dict[str, Any]:
     command = os.environ.get("CXX", "cl" if sys.platform == "win32" else "c++")
-    found = _program(command)
-    if found["path"] and found["runs"]:
+    found = _program(command, split=True)
+    if sys.platform == "win32":
+        found["runs"] = NotObserved(Code.NOT_OBSERVED, "compilers on Windows are not tried")
+    elif found["path"] and found["runs"]:
         trial = ask(
-            [*shlex.split(command), "-shared", "-fPIC", "-x", "c++", "-", "-o", "trial.so"],
+            [*_words(command), "-shared", "-fPIC", "-x", "c++", "-", "-o", "trial.so"],
             given=_TRIAL, limit=30,
         )  # fmt: skip
         if not trial.ok:
@@ -89,9 +94,14 @@ def _gxx() -> dict[str, Any]:
     return _program(os.environ.get("CXX", "clang++" if sys.platform == "darwin" else "g++"))
 
 
-def _program(command: str) -> dict[str, Any]:
-    """Return command, path, version, whether it runs, and what it said where it does not."""
-    words = shlex.split(command) or [command]
+def _program(command: str, *, split: bool = False) -> dict[str, Any]:
+    """Return command, path, version, whether it runs, and what it said where it does not.
+
+    Args:
+        command: as an environment variable gives it.
+        split: whether who uses it takes what follows the first word as arguments.
+    """
+    words = _words(command) if split else [command]
     path = shutil.which(words[0])
     found: dict[str, Any] = {
         "command": command, "path": path, "runs": False, "version": None, "error": None
@@ -106,6 +116,18 @@ def _program(command: str) -> dict[str, Any]:
     else:
         found["error"] = answer.complaint()
     return found
+
+
+def _nvcc_host() -> dict[str, Any]:
+    """Return the compiler that nvcc hands host code to: ``CC``, else the gcc on PATH."""
+    return _program(os.environ.get("CC", "gcc"))
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command) or [command]
+    except ValueError:  # an unbalanced quote: the shell would refuse it too
+        return [command]
 
 
 def _ninja() -> dict[str, Any]:
@@ -140,7 +162,11 @@ def _archs(nvcc: dict[str, Any]) -> list[str] | None:
 def _python_headers() -> dict[str, Any]:
     scheme = "nt" if sys.platform == "win32" else "posix_prefix"
     folder = Path(sysconfig.get_path("include", scheme=scheme))
-    return {"folder": str(folder), "there": (folder / "Python.h").is_file()}
+    return {
+        "folder": str(folder),
+        "there": (folder / "Python.h").is_file(),
+        "of_distribution": sys.base_prefix == "/usr",
+    }
 
 
 def _version(text: str) -> str | None:

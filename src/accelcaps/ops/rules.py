@@ -56,7 +56,8 @@ class OpRule(Rule):
         builders = question.facts.get("ops", question.accelerator, "builders")
         if isinstance(builders, NotObserved):
             missing = builders.code is Code.SOFTWARE_MISSING
-            return _unknown(builders, ("pip install deepspeed",) if missing else ())
+            package = "torch" if "PyTorch" in builders.text else "deepspeed"
+            return _unknown(builders, (f"pip install {package}",) if missing else ())
         version = question.facts.get("ops", question.accelerator, "accelerator", "deepspeed")
         version = "" if isinstance(version, NotObserved) else version
         builder = builders.get(self.name)
@@ -80,10 +81,8 @@ class OpRule(Rule):
 
     def _judge_builder(self, builder: Mapping[str, Any], question: Question) -> Finding:
         if builder.get("prebuilt"):
-            refusal = list(_refusal(builder, question))
-            if not refusal:
-                return _met(question, "it was built when DeepSpeed was installed, and loads")
-            return worst(refusal)
+            loads = _met(question, "it was built when DeepSpeed was installed, and loads")
+            return worst([*_refusal(builder, question), *_device(builder, question), loads])
         willing = [*_compatibility(builder, question), *_refusal(builder, question)]
         first = [as_rule(f"op.{name}").judge(question) for name in builder.get("loads_first", ())]
         ninja = as_rule(F.BUILD_NINJA).judge(question)
@@ -91,7 +90,7 @@ class OpRule(Rule):
         earlier = _earlier_build(builder, question)
         if earlier is not None:  # ninja builds again only what it does not find up to date
             build = earlier if builder["cached"].get("fresh") else best([earlier, build])
-        return worst([*willing, *first, ninja, build])
+        return worst([*willing, *first, ninja, build, *_folder(builder, question)])
 
 
 def _is_placeholder(builder: Any) -> bool:
@@ -175,8 +174,7 @@ def _needs(builder: Mapping[str, Any], question: Question) -> Iterator[Finding]:
     languages = builder.get("languages", ())
     for language in languages:
         yield as_rule(_BUILD_FEATURES[language]).judge(question)
-    if set(languages) - {"c++"}:  # it runs on the device, so it needs one
-        yield ON_A_DEVICE.judge(question)
+    yield from _device(builder, question)
     build = builder.get("build") or {}
     for source in build.get("sources_missing", ()):
         reason = Reason(Code.SOFTWARE_MISSING, f"its source file {source} is not there")
@@ -192,6 +190,12 @@ def _needs(builder: Mapping[str, Any], question: Question) -> Iterator[Finding]:
         text = f"the compiler does not take what the builder asks for: {build['flags_error']}"
         yield _no(question, Reason(Code.TOOLCHAIN_MISMATCH, text))
     yield _met(question, "what it needs is present")
+
+
+def _device(builder: Mapping[str, Any], question: Question) -> Iterator[Finding]:
+    """Yield the device that an op needs which is not in C++ alone: it runs there."""
+    if set(builder.get("languages", ())) - {"c++"}:
+        yield ON_A_DEVICE.judge(question)
 
 
 def _earlier_build(builder: Mapping[str, Any], question: Question) -> Finding | None:
@@ -218,6 +222,23 @@ def _earlier_build(builder: Mapping[str, Any], question: Question) -> Finding | 
     if findings:
         return worst(findings)
     return _met(question, "a build of it is cached, up to date, and loads")
+
+
+def _folder(builder: Mapping[str, Any], question: Question) -> Iterator[Finding]:
+    """Yield what is wrong with the folder that torch builds in, or finds an earlier build in."""
+    folder = builder.get("folder") or {}
+    if folder.get("error"):
+        reason = Reason(Code.RESOURCE_LIMIT, f"torch cannot write its build: {folder['error']}")
+        remedy = "set TORCH_EXTENSIONS_DIR to a folder that can be written"
+        yield _no(question, reason, [remedy])
+    elif folder.get("locked"):
+        text = (
+            f"a lock lies in {folder['path']}: another build runs, or one was interrupted, and "
+            "loading waits for it"
+        )
+        reason = Reason(Code.BUILD_STALE, text)
+        remedy = f"delete {folder['path']}/lock, where no build runs"
+        yield Finding(Status.UNKNOWN, question.facts.evidence, (reason,), (remedy,))
 
 
 def _install(library: str, question: Question) -> Iterator[str]:

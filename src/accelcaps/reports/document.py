@@ -71,6 +71,8 @@ def read_facts(path: str | Path) -> Facts:
         raise FactsFileError(
             f"{place}:{error.lineno}:{error.colno}: is not JSON: {error.msg}"
         ) from error
+    except ValueError as error:  # a number of thousands of digits
+        raise FactsFileError(f"{place}: is not usable JSON: {error}") from error
     except RecursionError as error:
         raise FactsFileError(f"{place}: is nested too deeply to be a facts file") from error
     return facts_of(document, str(place))

@@ -206,8 +206,12 @@ class _Comparison(_ReferenceRule):
                 wanted = tuple(Version(each) for each in wanted)
             else:
                 wanted = Version(wanted)
+        # A nightly or a vendor's build of 2.5 (2.5.0a0+…) has what 2.5 has.
+        held = Version(found.base_version) if isinstance(found, Version) else found
+        if isinstance(wanted, Version):
+            wanted = Version(wanted.base_version)
         try:
-            met = self.holds(found, wanted)
+            met = self.holds(held, wanted)
         except TypeError:
             text = f"{self.reference.label}: {found!r} cannot be compared with {shown!r}"
             return Finding(Status.UNKNOWN, Evidence.DETECTED, (Reason(Code.NOT_OBSERVED, text),))

@@ -20,7 +20,7 @@ from accelcaps.facts.commands import Answer, ask
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Plan", "cached_build", "check_plan", "languages"]
+__all__ = ["Plan", "build_folder", "cached_build", "check_plan", "languages"]
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 _LANGUAGES = {".cu": "cuda", ".cuh": "cuda", ".hip": "hip", ".sycl": "sycl"}
@@ -152,6 +152,25 @@ class _Compiler:
         if self.suffix == "cpp":
             return (*self.command, *flags, "-x", "c++", "-E")
         return _preprocessor_of_nvcc(self.command, flags)
+
+
+def build_folder(folder: Path) -> dict[str, Any]:
+    """Return whether torch could build in ``folder``: make it, write to it, and is it free."""
+    there = next(each for each in (folder, *folder.parents) if each.exists())
+    return {
+        "path": str(folder),
+        "locked": (folder / "lock").exists(),
+        "error": _error_of_writing(there),
+    }
+
+
+@cache
+def _error_of_writing(folder: Path) -> str | None:
+    try:
+        Path(tempfile.mkdtemp(prefix="accelcaps-", dir=folder)).rmdir()
+    except OSError as error:
+        return f"{error.strerror or error}: {folder}"
+    return None
 
 
 def _check_compile(found: dict[str, Any], compiler: _Compiler, sources: list[str]) -> None:

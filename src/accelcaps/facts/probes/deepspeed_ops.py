@@ -20,7 +20,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from accelcaps.facts.model import NotObserved
-from accelcaps.facts.probes.build_plan import Plan, cached_build, check_plan, languages
+from accelcaps.facts.probes.build_plan import (
+    Plan,
+    build_folder,
+    cached_build,
+    check_plan,
+    languages,
+)
 from accelcaps.verdict import Code
 
 if TYPE_CHECKING:
@@ -57,6 +63,7 @@ def probe(report: Report, skip: list[str]) -> None:
             if name not in skip:
                 report(name)
                 rehearsed[name] = _observe(builder, Path(scratch))
+        report("the checks of the builds")
         # The checks only wait for compilers, so several may wait at a time.
         with ThreadPoolExecutor(4) as pool:
             checks = {
@@ -149,7 +156,9 @@ def _languages(builder: Any) -> dict[str, Any]:
 
 def _rehearse(builder: Any, scratch: Path) -> tuple[dict[str, Any], Plan | None]:
     """Run ``builder.load()`` up to the compiler; return what happened, and the plan it made."""
-    found: dict[str, Any] = {"loads_first": [], "refusal": None, "build": None, "cached": None}
+    found: dict[str, Any] = {
+        "loads_first": [], "refusal": None, "build": None, "cached": None, "folder": None
+    }  # fmt: skip
     with _captured(), _no_compiler(builder, scratch, found["loads_first"]):
         try:
             builder.load(verbose=False)
@@ -161,6 +170,7 @@ def _rehearse(builder: Any, scratch: Path) -> tuple[dict[str, Any], Plan | None]
         found["refusal"] = None  # what came after belongs to the stand-in for the built module
     folder = _build_folder(builder.name)
     if folder is not None:
+        found["folder"] = build_folder(folder)
         found["cached"] = cached_build(folder, builder.name, plan)
     if found["cached"] and found["cached"]["fresh"]:
         found["cached"] |= _try_loading(builder.name, found["cached"], found["loads_first"])

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from accelcaps.facts.model import NotObserved
+from accelcaps.verdict import Code
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -47,10 +50,13 @@ def _device(pynvml: Any, index: int) -> dict[str, Any]:
         "pci": pci.busId if pci is not None else None,
         "index": index,
         "name": read("nvmlDeviceGetName"),
-        "compute_capability": f"{capability[0]}.{capability[1]}" if capability else None,
-        "memory_bytes": memory.total if memory is not None else None,
+        "compute_capability": f"{capability[0]}.{capability[1]}" if capability else _UNTOLD,
+        "memory_bytes": memory.total if memory is not None else _UNTOLD,
         "mig": bool(mig[0]) if mig else False,
     }
+
+
+_UNTOLD = NotObserved(Code.NOT_OBSERVED, "NVML does not tell it for this device").to_json()
 
 
 def _cuda(number: int) -> str:

@@ -31,7 +31,6 @@ def describe(torch: Any) -> dict[str, Any]:
         "mkldnn_fp16": _try(lambda: bool(torch.ops.mkldnn._is_mkldnn_fp16_supported())),
         "itt": _try(lambda: bool(torch.profiler.itt.is_available())),
         "cudnn_built": _try(lambda: bool(torch._C._has_cudnn)),
-        "cxx_abi": _try(lambda: bool(torch._C._GLIBCXX_USE_CXX11_ABI)),
     }
 
 
