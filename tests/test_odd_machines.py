@@ -12,7 +12,7 @@ import pytest
 from machines import ask, builder, cpu_host, cuda_host, gpu, ops, tool
 
 import accelcaps
-from accelcaps import Code, Facts, FactsFileError, NotObserved, Status
+from accelcaps import Code, Facts, NotObserved, Status
 from accelcaps import features as F
 from accelcaps.accelerators import registry
 from accelcaps.accelerators.registry import get_accelerator
@@ -23,7 +23,6 @@ from accelcaps.facts.devices import CudaDevicesCollector
 from accelcaps.facts.isolation import Outcome, run_probe
 from accelcaps.facts.packages import PackagesCollector
 from accelcaps.facts.toolchain import ToolchainCollector
-from accelcaps.reports.document import facts_of
 
 H100 = gpu("NVIDIA H100", "9.0")
 
@@ -294,39 +293,6 @@ class TestTools:
         found = PackagesCollector().collect(Facts(), "")
 
         assert found == {"deepspeed": "0.14.0", "foo": "1.0", "bar-baz": "2.0+cu1"}
-
-
-class TestHostileFiles:
-    def test_a_code_of_a_later_version_is_read(self):
-        later = {"not_observed": {"code": "brand.new", "text": "reason"}}
-        facts = Facts({"ops": {"cpu": later}}, name="x")
-
-        assert facts.get("ops", "cpu") == NotObserved(Code.NOT_OBSERVED, "reason")
-
-    @pytest.mark.parametrize("stated", [3, "x", {}, {"text": 3}, None])
-    def test_a_malformed_statement_does_not_raise(self, stated):
-        assert NotObserved.read({"not_observed": stated}) is not None
-
-    def test_a_number_of_thousands_of_digits_is_one_line(self, tmp_path, capsys):
-        place = tmp_path / "f.json"
-        place.write_text('{"schema_version": 1, "facts": {"x": ' + "9" * 5000 + "}}")
-
-        assert main(["why", "--facts", str(place)]) == 2
-        assert len(capsys.readouterr().err.splitlines()) == 1
-
-    @pytest.mark.parametrize(
-        "facts",
-        [
-            {"torch": {"devices": {"cuda": {"list": [1]}}}},
-            {"ops": {"cpu": {"builders": {"x": {"said": 5}}}}},
-            {"ops": {"cpu": {"builders": {"x": {"languages": ["cobol"]}}}}},
-            {"ops": {"cpu": {"builders": {"x": {"cached": {"fresh": True}}}}}},
-            {"devices": {"cuda": {"visible_to_system": [{}]}}},
-        ],
-    )
-    def test_wrong_types_anywhere_that_rules_look_are_found_on_reading(self, facts):
-        with pytest.raises(FactsFileError, match="facts"):
-            facts_of({"schema_version": 1, "facts": facts}, "x.json")
 
 
 class TestCaller:
