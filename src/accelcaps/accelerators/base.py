@@ -151,8 +151,8 @@ class Accelerator:
     def _feature(self, name: str) -> Feature:
         if not isinstance(name, str):
             raise UnknownFeatureError(repr(name))
-        if isinstance(name, Feature) or not name.startswith("op.") or name in REGISTRY:
-            return REGISTRY.get(name) if not isinstance(name, Feature) else name
+        if not name.startswith("op.") or name in REGISTRY:
+            return REGISTRY.get(name)
         builders = self.facts.get("ops", self.name, "builders")
         if isinstance(builders, NotObserved) and not REGISTRY.nearest(name):
             return Feature(name, name, "an op that may be offered here")  # cannot be told

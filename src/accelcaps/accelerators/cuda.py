@@ -23,6 +23,7 @@ from accelcaps.accelerators.cuda_rules import (
 from accelcaps.accelerators.host import HOST
 from accelcaps.accelerators.references import (
     COMPUTE_CAPABILITY,
+    EXACT_CAPABILITY,
     ON_A_DEVICE,
     TORCH,
     TORCH_CUDA,
@@ -60,8 +61,6 @@ _WSL = "NVIDIA CUDA on WSL User Guide, Known Limitations"
 _DS_CUDA = "DeepSpeed 0.19.8, accelerator/cuda_accelerator.py"
 _TORCH_CUDA_PY = "PyTorch 2.13, torch/cuda"
 
-capability = COMPUTE_CAPABILITY
-_exact = COMPUTE_CAPABILITY.coded(Code.HARDWARE_UNSUPPORTED)
 _ON_WSL = (
     fact("host.wsl", "WSL")
     .holds("this is WSL", "this is not WSL")
@@ -112,7 +111,7 @@ _RUNTIME: Mapping[Feature, Rule] = {
     F.RUNTIME_STREAMS: all_of(ON_A_DEVICE).source(f"{_TORCH_CUDA_PY}/streams.py"),
     F.RUNTIME_EVENTS: all_of(ON_A_DEVICE).source(f"{_TORCH_CUDA_PY}/streams.py"),
     F.RUNTIME_EVENT_TIMING: all_of(ON_A_DEVICE).source(f"{_TORCH_CUDA_PY}/streams.py"),
-    F.RUNTIME_STREAM_PRIORITIES: all_of(ON_A_DEVICE, capability >= "3.5").source(
+    F.RUNTIME_STREAM_PRIORITIES: all_of(ON_A_DEVICE, COMPUTE_CAPABILITY >= "3.5").source(
         "CUDA Runtime API, cudaStreamCreateWithPriority"
     ),
     F.RUNTIME_GRAPH_CAPTURE: all_of(ON_A_DEVICE, torch("1.10"), built_with("11.0")).source(
@@ -145,7 +144,9 @@ _RUNTIME: Mapping[Feature, Rule] = {
     ).source("CUDA Runtime API, cudaDeviceCanAccessPeer"),
     F.MEMORY_UNIFIED: all_of(
         ON_A_DEVICE,
-        (capability >= "6.0").otherwise(degraded(Code.LIMITED, "no page faults on the device")),
+        (COMPUTE_CAPABILITY >= "6.0").otherwise(
+            degraded(Code.LIMITED, "no page faults on the device")
+        ),
         degraded(Code.LIMITED, "host and device cannot use it at once on WSL").when(_ON_WSL),
     ).source("CUDA Programming Guide, Unified Memory", _WSL),
     F.MEMORY_EXPANDABLE_SEGMENTS: all_of(ON_A_DEVICE, torch("2.1"), _LINUX).source(
@@ -168,9 +169,9 @@ _COMM: Mapping[Feature, Rule] = {
         _ON_WINDOWS.then(unknown(Code.NOT_OBSERVED, "collectives on Windows were not looked at"))
         .otherwise(backend("nccl").where_recorded()),
     ).source(f"{_DS_CUDA}, communication_backend_name"),
-    **nccl(fp8_needs=capability >= "9.0"),
+    **nccl(fp8_needs=COMPUTE_CAPABILITY >= "9.0"),
     F.COMM_SYMMETRIC_MEMORY: all_of(
-        ON_A_DEVICE, (capability >= "6.0").then(all_of(torch("2.5"), _LINUX)),
+        ON_A_DEVICE, (COMPUTE_CAPABILITY >= "6.0").then(all_of(torch("2.5"), _LINUX)),
         F.MEMORY_PEER_ACCESS,
     ).source("PyTorch, torch/csrc/distributed/c10d/symm_mem/CUDASymmetricMemory.cu"),
     F.COMM_GPU_DIRECT_RDMA: all_of(
@@ -186,8 +187,8 @@ _COMM: Mapping[Feature, Rule] = {
 _COMPILING: Mapping[Feature, Rule] = {
     F.TRITON_DEVICE: all_of(
         ON_A_DEVICE,
-        (capability >= "8.0").otherwise(
-            (capability >= "7.0").then(
+        (COMPUTE_CAPABILITY >= "8.0").otherwise(
+            (COMPUTE_CAPABILITY >= "7.0").then(
                 degraded(Code.SLOW, "triton uses no tensor cores below 8.0")
             )
         ),
@@ -221,32 +222,32 @@ _COMPILING: Mapping[Feature, Rule] = {
     F.BUILD_KERNEL_IMAGE: kernel_image(),
     F.ATTENTION_SDPA: all_of(ON_A_DEVICE, torch("2.0")).source("PyTorch 2.0 release notes"),
     F.ATTENTION_FLASH_ATTENTION: all_of(
-        ON_A_DEVICE, _exact.between("8.0", "12.2").then(torch("2.0")),
+        ON_A_DEVICE, EXACT_CAPABILITY.between("8.0", "12.2").then(torch("2.0")),
         yes("fp16 and bf16, head dimension up to 256", code=Code.NOTE),
     ).source(_SDPA),
     F.ATTENTION_MEM_EFFICIENT: all_of(
-        ON_A_DEVICE, _exact.between("5.0", "12.2").then(torch("2.0"))
+        ON_A_DEVICE, EXACT_CAPABILITY.between("5.0", "12.2").then(torch("2.0"))
     ).source(_SDPA),
     F.ATTENTION_CUDNN: all_of(
-        ON_A_DEVICE, _exact.between("8.0", "12.2").then(all_of(torch("2.5"), _CUDNN)),
+        ON_A_DEVICE, EXACT_CAPABILITY.between("8.0", "12.2").then(all_of(torch("2.5"), _CUDNN)),
         yes("fp16 and bf16, head dimension up to 128 on most", code=Code.NOTE),
     ).source(_SDPA),
     F.ATTENTION_FLASH_ATTN_PACKAGE: all_of(
-        ON_A_DEVICE, (capability >= "8.0").then("pkg.flash-attn")
+        ON_A_DEVICE, (COMPUTE_CAPABILITY >= "8.0").then("pkg.flash-attn")
     ).source("Dao-AILab/flash-attention README"),
     F.ATTENTION_FLASH_ATTN_3: all_of(
         ON_A_DEVICE,
-        _exact.between("9.0", "10.0").then("pkg.flash-attn-3"),
+        EXACT_CAPABILITY.between("9.0", "10.0").then("pkg.flash-attn-3"),
     ).source("Dao-AILab/flash-attention README; PyTorch 2.13, torch/nn/attention/_fa3.py"),
     F.OP_GROUPED_MM: all_of(
         ON_A_DEVICE,
         torch("2.8"),
         any_of(
-            _exact.is_one_of("9.0"),
+            EXACT_CAPABILITY.is_one_of("9.0"),
             torch("2.9").then(
                 any_of(
-                    capability.between("10.0", "11.0"),
-                    (capability >= "8.0").then(
+                    COMPUTE_CAPABILITY.between("10.0", "11.0"),
+                    (COMPUTE_CAPABILITY >= "8.0").then(
                         degraded(Code.SLOW, "beside 9.x and 10.x one product after the other")
                     ),
                 )
@@ -266,7 +267,7 @@ def _own_word(method: str, rule: Rule) -> Rule:
         .holds(f"DeepSpeed's {method}() is true", f"DeepSpeed's {method}() is false")
         .or_if_not_recorded(rule)
     )
-    return capability.exists().then(said)
+    return COMPUTE_CAPABILITY.exists().then(said)
 
 
 def _deprecated_fp16(question: Question) -> Finding:
@@ -281,8 +282,8 @@ def _deprecated_fp16(question: Question) -> Finding:
 _DEEPSPEED: Mapping[Feature, Rule] = {
     F.DEEPSPEED_FP16: _own_word(
         "is_fp16_supported",
-        (capability.coded(Code.POLICY) >= "7.0").otherwise(
-            (capability >= "6.0").remedy("use fp32").then(value_of(_deprecated_fp16))
+        (COMPUTE_CAPABILITY.coded(Code.POLICY) >= "7.0").otherwise(
+            (COMPUTE_CAPABILITY >= "6.0").remedy("use fp32").then(value_of(_deprecated_fp16))
         ),
     ).source(f"{_DS_CUDA}, is_fp16_supported"),
     F.DEEPSPEED_BF16: _own_word("is_bf16_supported", torch("1.10")).source(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from accelcaps import features as F
 from accelcaps.accelerators.references import (
     COMPUTE_CAPABILITY,
+    EXACT_CAPABILITY,
     ON_A_DEVICE,
     built_with,
     environment,
@@ -31,14 +32,12 @@ _ARITHMETIC = "NVIDIA CUDA C++ Programming Guide 12, Arithmetic Instructions, th
 _SCALED_MM = "PyTorch, aten/src/ATen/native/cuda/ScaledBlas.cpp and ScaledBlasDeviceUtils.cpp"
 _TORCH_CUDA_PY = "PyTorch 2.13, torch/cuda"
 
-capability = COMPUTE_CAPABILITY
-_exact = COMPUTE_CAPABILITY.coded(Code.HARDWARE_UNSUPPORTED)
 
-_FP64 = _exact.is_one_of("6.0", "7.0", "8.0", "9.0", "10.0", "10.7").otherwise(
+_FP64 = EXACT_CAPABILITY.is_one_of("6.0", "7.0", "8.0", "9.0", "10.0", "10.7").otherwise(
     degraded(Code.SLOW, "fp64 runs at 1/32 or 1/64 of the fp32 rate")
 )
-_BF16 = (capability >= "8.0").otherwise(
-    (capability >= "7.0")
+_BF16 = (COMPUTE_CAPABILITY >= "8.0").otherwise(
+    (COMPUTE_CAPABILITY >= "7.0")
     .then(
         degraded(Code.EMULATED, "emulated through fp32").remedy(
             use_instead(F.DTYPE_FP16, F.DTYPE_FP32)
@@ -51,40 +50,40 @@ _BF16 = (capability >= "8.0").otherwise(
     )
 )
 _FP16 = any_of(
-    capability >= "7.0",
-    _exact.is_one_of("5.3", "6.0", "6.2"),
-    _exact.is_one_of("6.1").then(
+    COMPUTE_CAPABILITY >= "7.0",
+    EXACT_CAPABILITY.is_one_of("5.3", "6.0", "6.2"),
+    EXACT_CAPABILITY.is_one_of("6.1").then(
         degraded(
             Code.SLOW, "at compute capability 6.1 fp16 arithmetic runs at 1/64 of the fp32 rate"
         ).remedy("use fp32")
     ),
-    (capability < "5.3").then(
+    (COMPUTE_CAPABILITY < "5.3").then(
         degraded(
             Code.EMULATED, "below compute capability 5.3 fp16 is computed through fp32"
         ).remedy("use fp32")
     ),
 )
 _FP8 = (
-    (capability >= "8.9").then(
+    (COMPUTE_CAPABILITY >= "8.9").then(
         any_of(
-            (capability >= "9.0").then(all_of(torch("2.1"), built_with("11.8"))),
+            (COMPUTE_CAPABILITY >= "9.0").then(all_of(torch("2.1"), built_with("11.8"))),
             all_of(torch("2.3"), built_with("12.1")),
         )
     )
 ).remedy(use_instead(F.DTYPE_BF16, F.DTYPE_FP16, F.DTYPE_FP32))
-_BLOCK_SCALED = (capability >= "10.0").then(
-    (_exact < "12.0").otherwise(
+_BLOCK_SCALED = (COMPUTE_CAPABILITY >= "10.0").then(
+    (EXACT_CAPABILITY < "12.0").otherwise(
         degraded(Code.LIMITED, "only with the first matrix row-major and the second column-major")
     )
 )
 _INT8 = any_of(
-    capability >= "8.0",
-    (capability >= "7.5").then(
+    COMPUTE_CAPABILITY >= "8.0",
+    (COMPUTE_CAPABILITY >= "7.5").then(
         built_with("12.3").otherwise(
             degraded(Code.LIMITED, "torch._int_mm only with the second matrix column-major")
         )
     ),
-    capability.between("6.1", "7.5").then(
+    COMPUTE_CAPABILITY.between("6.1", "7.5").then(
         degraded(Code.SLOW, "below compute capability 7.5 by dp4a, without tensor cores")
     ),
 )
@@ -102,7 +101,7 @@ DTYPES: Mapping[Feature, Rule] = {
     F.DTYPE_FP32: all_of(ON_A_DEVICE, yes("every CUDA device")).source(_ARITHMETIC),
     F.DTYPE_TF32: all_of(
         ON_A_DEVICE,
-        capability >= "8.0",
+        COMPUTE_CAPABILITY >= "8.0",
         value_of(_tf32_not_off),
     ).source(_TABLE_33, f"{_TORCH_CUDA_PY}/__init__.py, is_tf32_supported"),
     F.DTYPE_FP16: all_of(ON_A_DEVICE, _FP16).source(
@@ -130,14 +129,14 @@ DTYPES: Mapping[Feature, Rule] = {
     ),
     F.DTYPE_MXFP4: all_of(
         ON_A_DEVICE,
-        _exact.between("10.0", "11.0").then(all_of(built_with("12.8"), torch("2.10"))),
+        EXACT_CAPABILITY.between("10.0", "11.0").then(all_of(built_with("12.8"), torch("2.10"))),
     ).source(_TABLE_33, f"{_SCALED_MM}, _check_mxfp4_support", "PyTorch PR #166526 (2.10)"),
     F.DTYPE_INT8: all_of(ON_A_DEVICE, _INT8).source(
         _TABLE_33, "CUDA 13.0, crt/mma.h and sm_61_intrinsics.h; PyTorch PR #169961"
     ),
     F.DTYPE_INT4: all_of(
         ON_A_DEVICE,
-        (capability >= "8.0").then(torch("2.2")),
+        (COMPUTE_CAPABILITY >= "8.0").then(torch("2.2")),
         yes("weights only: products run in bf16", code=Code.NOTE),
     ).source("PyTorch, aten/src/ATen/native/cuda/int4mm.cu (code for 8.0 and newer)"),
     F.DTYPE_COMPLEX64: all_of(ON_A_DEVICE, yes("computed in fp32 pairs")).source(

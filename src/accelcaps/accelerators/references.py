@@ -22,6 +22,7 @@ __all__ = [
     "BACKENDS",
     "COMPUTE_CAPABILITY",
     "CPU_FLAGS",
+    "EXACT_CAPABILITY",
     "NCCL",
     "ON_A_DEVICE",
     "TORCH",
@@ -55,6 +56,8 @@ NCCL = version_of(
 COMPUTE_CAPABILITY = device_fact(
     "compute_capability", "compute capability", code=Code.HARDWARE_TOO_OLD, is_version=True
 )
+EXACT_CAPABILITY = COMPUTE_CAPABILITY.coded(Code.HARDWARE_UNSUPPORTED)
+"""The same, for rules that newer hardware does not meet either."""
 CPU_FLAGS = fact("cpu.flags", "CPU flags", code=Code.HARDWARE_UNSUPPORTED)
 
 

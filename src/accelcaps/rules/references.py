@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -167,8 +168,9 @@ class _ReferenceRule(Rule):
             return Finding(Status.NO, question.facts.evidence, (reason,))
         return self.compare(found, question)
 
+    @abstractmethod
     def compare(self, found: Any, question: Question) -> Finding:
-        raise NotImplementedError
+        """Judge a fact that was observed, and is there."""
 
     def conclude(
         self, question: Question, met: bool, text: str, code: Code | None = None
