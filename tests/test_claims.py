@@ -12,7 +12,8 @@ import pytest
 
 from accelcaps import Facts
 from accelcaps.accelerators.registry import get_accelerator
-from accelcaps.facts.collectors import COLLECTORS
+from accelcaps.accelerators.registry import sources
+from accelcaps.facts.collectors import collectors
 
 pytestmark = pytest.mark.stack
 RUN = Path(__file__).parent / "cpu_claims.py"
@@ -20,7 +21,7 @@ RUN = Path(__file__).parent / "cpu_claims.py"
 
 @pytest.fixture(scope="module")
 def acc():
-    return get_accelerator("cpu", Facts(collectors=COLLECTORS))
+    return get_accelerator("cpu", Facts(collectors=collectors(sources())))
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,10 @@ import machines
 import pytest
 
 from accelcaps import Code, Facts, FactsFileError, NotObserved, read_facts
+from accelcaps.accelerators.registry import sources
 from accelcaps.facts import this_machine
 from accelcaps.facts.cpu import flags_of_cpuinfo
-from accelcaps.facts.devices import visible_to_cuda
+from accelcaps.facts.visibility import visible
 from accelcaps.facts.packages import normalised
 
 
@@ -101,7 +102,7 @@ def test_a_package_that_is_not_listed_is_not_installed():
 
 def test_this_machine_survives_being_written_down_and_read_back(tmp_path):
     """Every section that needs no framework, through a file and back."""
-    facts = this_machine()
+    facts = this_machine(sources())
     sections = ["host", "cpu", "limits", "packages", "toolchain", "libraries", "torch"]
     facts.collect(*[(name,) for name in sections], ("devices", "cuda"), ("devices", "cpu"))
     place = tmp_path / "facts.json"
@@ -228,7 +229,7 @@ T4 = machines.gpu("Tesla T4", "7.5", number=1)
     ],
 )  # fmt: skip
 def test_visibility_is_told_only_where_it_can_be(variables, devices, seen):
-    assert seen == [visible_to_cuda(device, devices, variables) for device in devices]
+    assert seen == visible(devices, variables, ("CUDA_VISIBLE_DEVICES",))
 
 
 @pytest.mark.parametrize("spelling", ["Flash_Attn", "flash.attn", "flash--attn", "flash-attn"])

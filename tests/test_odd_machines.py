@@ -18,8 +18,9 @@ from accelcaps.accelerators import registry
 from accelcaps.accelerators.registry import get_accelerator
 from accelcaps.cli import main
 from accelcaps.facts import devices as device_facts
-from accelcaps.facts.collectors import COLLECTORS
-from accelcaps.facts.devices import CudaDevicesCollector
+from accelcaps.accelerators.registry import sources
+from accelcaps.facts.collectors import collectors
+from accelcaps.facts.devices import DevicesCollector
 from accelcaps.facts.isolation import Outcome, run_probe
 from accelcaps.facts.packages import PackagesCollector
 from accelcaps.facts.toolchain import ToolchainCollector
@@ -59,7 +60,7 @@ class TestTorch:
         for name in [n for n in sys.modules if n.partition(".")[0] == "torch"]:
             monkeypatch.delitem(sys.modules, name)
 
-        acc = get_accelerator("cpu", Facts(collectors=COLLECTORS))
+        acc = get_accelerator("cpu", Facts(collectors=collectors(sources())))
 
         for feature in (F.DEVICE_AVAILABLE, F.DTYPE_FP32):
             verdict = acc.explain(feature)
@@ -107,12 +108,12 @@ class TestDevices:
         """Collect the devices with what NVML and torch tell."""
         outcome = Outcome({"driver": {"version": "570.1", "cuda": "12.8"}, "devices": nvml})
         monkeypatch.setattr(device_facts, "run_probe", lambda *a, **k: outcome)
-        monkeypatch.setattr(device_facts, "_nvidia_cards_on_pci", list)
+        monkeypatch.setattr(device_facts, "_on_bus", lambda source: [])
         known = {
             "limits": {"visible_devices": variables},
             "torch": {"devices": {"cuda": {"available": True, "list": torch}}},
         }
-        return CudaDevicesCollector().collect(Facts(known, name="x"), "")["list"]
+        return DevicesCollector(sources()).collect(Facts(known, name="x"), "cuda")["list"]
 
     def test_where_a_number_may_mean_another_card_torch_tells_which(self, monkeypatch):
         fast, old = gpu("RTX 4090", "8.9"), gpu("GTX 1080", "6.1", number=1)
@@ -231,7 +232,7 @@ class TestOps:
 
     def test_deepspeed_without_torch_asks_for_torch(self):
         facts = Facts({"packages": {"deepspeed": "0.19.8"}, "torch": {"version": None}},
-                      [c for c in COLLECTORS if c.section == ("ops",)])  # fmt: skip
+                      [c for c in collectors(sources()) if c.section == ("ops",)])  # fmt: skip
 
         verdict = get_accelerator("cpu", facts).explain(F.OP_CPU_ADAM)
 

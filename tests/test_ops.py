@@ -13,7 +13,8 @@ from machines import ask, builder, cpu_host, ops
 from accelcaps import Code, Facts, Status, UnknownFeatureError
 from accelcaps import features as F
 from accelcaps.accelerators.registry import get_accelerator
-from accelcaps.facts.collectors import COLLECTORS
+from accelcaps.accelerators.registry import sources
+from accelcaps.facts.collectors import collectors
 from accelcaps.facts.ops import OpsCollector
 
 SITE = Path(__file__).parent / "simulated" / "site"
@@ -32,8 +33,8 @@ def simulated(monkeypatch, tmp_path):
         monkeypatch.setenv("SIMULATED_OPS", ",".join(names))
         monkeypatch.setenv("SIMULATED_RECORD", str(tmp_path / "record"))
         monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path / "extensions"))
-        others = [c for c in COLLECTORS if not isinstance(c, OpsCollector)]
-        return get_accelerator("cpu", Facts(collectors=[*others, OpsCollector(deadline)]))
+        others = [c for c in collectors(sources()) if not isinstance(c, OpsCollector)]
+        return get_accelerator("cpu", Facts(collectors=[*others, OpsCollector(sources(), deadline)]))
 
     return accelerator
 
@@ -198,7 +199,7 @@ def test_every_builder_needs_ninja_and_a_compiler(without):
 @pytest.fixture(scope="module")
 def real():
     """The accelerator of this machine with the installed DeepSpeed."""
-    return get_accelerator("cpu", Facts(collectors=COLLECTORS))
+    return get_accelerator("cpu", Facts(collectors=collectors(sources())))
 
 
 @pytest.mark.stack
@@ -239,7 +240,7 @@ class TestRealDeepSpeed:
         assert any("setvars.sh" in remedy for remedy in verdict.remedies)
 
     def test_ops_of_cuda_are_told_apart_without_a_gpu(self):
-        acc = get_accelerator("cuda", Facts(collectors=COLLECTORS))
+        acc = get_accelerator("cuda", Facts(collectors=collectors(sources())))
 
         verdict = acc.explain(F.OP_FUSED_ADAM)
         assert Status.NO is verdict.status

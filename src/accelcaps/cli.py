@@ -1,4 +1,4 @@
-"""The command ``accelcaps``: report, explain, features, why."""
+"""The command ``accelcaps``: report, explain, features, profiles, matrix, why."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from accelcaps._version import __version__
-from accelcaps.errors import AccelcapsError
+from accelcaps.errors import AccelcapsError, ProfileError
 from accelcaps.verdict import Status
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _report(options: argparse.Namespace) -> int:
     from accelcaps.reports.terminal import report_lines
 
     facts = _facts(options)
-    choice = choose(facts, variables=options.accelerator is None)
+    choice = choose(facts, variables=_asked_for(options) is None)
     accelerator = _accelerator(options, facts, choice.chosen)
     accelerator.facts.collect_all(accelerator.name)  # all of it is needed: several at a time
     if options.json:
@@ -81,8 +81,9 @@ def _explain(options: argparse.Namespace) -> int:
     from accelcaps.reports.terminal import explain_lines
 
     facts = _facts(options)
-    chosen = options.accelerator or why(facts).chosen
-    verdicts = [_accelerator(options, facts, chosen).explain(name) for name in options.feature]
+    chosen = _asked_for(options) or why(facts).chosen
+    accelerator = _accelerator(options, facts, chosen)
+    verdicts = [accelerator.explain(name) for name in options.feature]
     if options.json:
         documents = [verdict.to_json() for verdict in verdicts]
         _print_json(documents[0] if len(documents) == 1 else documents)
@@ -128,10 +129,69 @@ def _why(options: argparse.Namespace) -> int:
     for candidate in choice.candidates:
         _show([("", ""), ("bold", f"{candidate.name}{' (chosen)' if candidate.chosen else ''}")])
         _show(explain_lines(candidate.available, 1))
+    for plugin in choice.plugins:
+        if plugin.trouble:
+            _show([("", ""), ("red", f"plugin {plugin.name} ({plugin.package}) is not used:")])
+            _show([("", f"  {plugin.trouble.code}: {plugin.trouble}")])
     return YES
 
 
+def _profiles(options: argparse.Namespace) -> int:
+    from accelcaps.profiles import profiles
+
+    found = [each for each in profiles() if options.accelerator in (None, each.accelerator)]
+    if options.json:
+        _print_json(
+            [
+                {"name": each.name, "title": each.title, "accelerator": each.accelerator,
+                 "device": dict(each.device), "sources": dict(each.sources)}
+                for each in found
+            ]
+        )  # fmt: skip
+        return YES
+    width = max((len(each.name) for each in found), default=0)
+    _show([("", f"{each.name:<{width}}  {each.accelerator:<6}{each.title}") for each in found])
+    return YES
+
+
+def _matrix(options: argparse.Namespace) -> int:
+    from accelcaps.profiles import read_stack
+    from accelcaps.reports.matrix import matrix
+
+    on = [name.strip() for name in (options.on or "").split(",") if name.strip()]
+    stack = read_stack(options.stack) if options.stack else None
+    found = matrix(options.group, on, stack)
+    if options.json:
+        _print_json(found.to_json())
+    elif options.markdown:
+        for line in found.markdown():
+            sys.stdout.write(f"{line}\n")
+    else:
+        _show(found.lines())
+    return YES
+
+
+def _asked_for(options: argparse.Namespace) -> str | None:
+    """Return the accelerator that the user names, or that the profile is a device of."""
+    named: str | None = options.accelerator
+    if named is None and options.on:
+        from accelcaps.profiles import profile
+
+        return profile(options.on).accelerator
+    return named
+
+
 def _facts(options: argparse.Namespace) -> Facts | None:
+    on = getattr(options, "on", None)
+    stack = getattr(options, "stack", None)
+    if on is not None:
+        from accelcaps.profiles import profile, read_stack
+
+        if options.facts is not None:
+            raise ProfileError("--on and --facts both name a machine: give one of them")
+        return profile(on).facts(read_stack(stack) if stack else None)
+    if stack is not None:
+        raise ProfileError("--with tells the software of a profile: name one with --on")
     if options.facts is None:
         return None
     from accelcaps.reports.document import read_facts
@@ -142,7 +202,7 @@ def _facts(options: argparse.Namespace) -> Facts | None:
 def _accelerator(options: argparse.Namespace, facts: Facts | None, chosen: str) -> Accelerator:
     from accelcaps.accelerators.registry import get_accelerator
 
-    return get_accelerator(options.accelerator or chosen, facts)
+    return get_accelerator(options.accelerator or chosen, facts, force=options.force)
 
 
 def _show(lines: Any) -> None:
@@ -160,6 +220,13 @@ def _names_a_command(words: Sequence[str]) -> bool:
     return bool(words) and (
         not words[0].startswith("-") or words[0] in ("-h", "--help", "--version")
     )
+
+
+def _add_stack(parser: Any) -> None:
+    parser.add_argument(
+        "--with", dest="stack", metavar="NAME=VERSION,…",
+        help="the software on it, such as torch=2.6.0+cu126,driver=570.26",
+    )  # fmt: skip
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -186,10 +253,20 @@ def _parser() -> argparse.ArgumentParser:
     explain = command("explain", _explain, "one feature, with everything it rests on")
     for sub in (report, explain):
         sub.add_argument("--accelerator", metavar="NAME", help="ask this one, chosen or not")
+        sub.add_argument("--on", metavar="PROFILE", help="answer for this hardware instead")
+        _add_stack(sub)
+        sub.add_argument("--force", metavar="NAME=STATUS", help="decide a verdict yourself")
     explain.add_argument("feature", nargs="+", help="a feature's name, such as dtype.bf16")
     features = command(
         "features", _features, "the vocabulary: every name and what a yes promises", machine=False
     )
     features.add_argument("group", nargs="?", default="*", help="a group, such as op")
+    listed = command("profiles", _profiles, "hardware to ask about with --on", machine=False)
+    listed.add_argument("accelerator", nargs="?", help="of this accelerator only")
+    table = command("matrix", _matrix, "features × accelerators or profiles", machine=False)
+    table.add_argument("--group", default="*", metavar="GROUP", help="a group, such as dtype")
+    table.add_argument("--on", metavar="A,B,C", help="these accelerators or profiles only")
+    table.add_argument("--markdown", action="store_true", help="print Markdown")
+    _add_stack(table)
     command("why", _why, "which accelerators were considered, and why one was chosen")
     return parser

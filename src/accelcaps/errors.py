@@ -15,6 +15,8 @@ __all__ = [
     "FactsFileError",
     "FeatureRegistrationError",
     "LimitNotKnownError",
+    "OverrideError",
+    "ProfileError",
     "UnknownAcceleratorError",
     "UnknownFeatureError",
     "UnsupportedFeatureError",
@@ -45,12 +47,15 @@ class FeatureRegistrationError(AccelcapsError, ValueError):
 class UnknownAcceleratorError(AccelcapsError, ValueError):
     """An accelerator name that does not exist; the message lists the right ones."""
 
-    def __init__(self, name: str, known: Iterable[str], asked_by: str = "") -> None:
+    def __init__(
+        self, name: str, known: Iterable[str], asked_by: str = "", trouble: str = ""
+    ) -> None:
         self.name = name
         self.known = tuple(known)
         origin = f"{asked_by}: " if asked_by else ""
+        failed = f"; its package could not be loaded: {trouble}" if trouble else ""
         super().__init__(
-            f"{origin}no accelerator is called {name!r}; known are {', '.join(self.known)}"
+            f"{origin}no accelerator is called {name!r}; known are {', '.join(self.known)}{failed}"
         )
 
 
@@ -80,6 +85,14 @@ class LimitNotKnownError(AccelcapsError, KeyError):
 
 class FactsFileError(AccelcapsError, ValueError):
     """A facts or report file that cannot be used; one line: which file, where in it, and why."""
+
+
+class OverrideError(AccelcapsError, ValueError):
+    """A forced verdict that cannot be understood; the message says which and why."""
+
+
+class ProfileError(AccelcapsError, ValueError):
+    """A profile or a software stack that does not exist or cannot be used."""
 
 
 class CircularRuleError(AccelcapsError, RuntimeError):

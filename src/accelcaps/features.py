@@ -151,6 +151,7 @@ ATTENTION_MEM_EFFICIENT = _define("attention.mem_efficient", "memory-efficient a
 ATTENTION_CUDNN = _define("attention.cudnn", "cuDNN attention", "torch's cuDNN attention runs")
 ATTENTION_FLASH_ATTN_PACKAGE = _define("attention.flash_attn_package", "flash-attn package", "the flash-attn package is installed and its kernels run")
 ATTENTION_FLASH_ATTN_3 = _define("attention.flash_attn_3", "flash-attn 3", "the flash-attn-3 package is installed and its kernels run")
+ATTENTION_PAGED = _define("attention.paged", "paged attention", "attention over a paged key-value cache runs, by a package that has such a kernel for this device")
 
 # op: the op can be loaded and used here (DeepSpeed's builders reflect themselves, under these and any new names)
 OP_ASYNC_IO = _define("op.async_io", "asynchronous file I/O", "DeepSpeed's async_io op can be loaded and used here")
@@ -182,20 +183,83 @@ OP_PACK_BITS = _define("op.pack_bits", "bit packing", "DeepSpeed's pack_bits op 
 OP_DEEPSPEED_CCL_COMM = _define("op.deepspeed_ccl_comm", "oneCCL collectives", "DeepSpeed's deepspeed_ccl_comm op can be loaded and used here")
 OP_DEEPSPEED_SHM_COMM = _define("op.deepspeed_shm_comm", "shared-memory collectives", "DeepSpeed's deepspeed_shm_comm op can be loaded and used here")
 OP_GROUPED_MM = _define("op.grouped_mm", "grouped matrix product", "torch._grouped_mm runs on this device at hardware speed")
+OP_BITSANDBYTES = _define("op.bitsandbytes", "bitsandbytes", "the bitsandbytes package is installed, imports, and has kernels for this device")
 
 # deepspeed: what the installed DeepSpeed accepts on this accelerator, by its own word
 DEEPSPEED_INSTALLED = _define("deepspeed.installed", "DeepSpeed", "DeepSpeed is installed")
 DEEPSPEED_FP16 = _define("deepspeed.fp16", "DeepSpeed takes fp16", "the installed DeepSpeed accepts fp16.enabled on this accelerator")
 DEEPSPEED_BF16 = _define("deepspeed.bf16", "DeepSpeed takes bf16", "the installed DeepSpeed accepts bf16.enabled on this accelerator")
+DEEPSPEED_INT8_INFERENCE = _define("deepspeed.int8_inference", "DeepSpeed takes int8 inference", "the installed DeepSpeed accepts dtype int8 for inference on this accelerator")
 
 # zero: follow from device, runtime and collectives; no accelerator declares them
 ZERO_1 = _define("zero.1", "ZeRO stage 1", "optimizer states can be partitioned over the ranks")
 ZERO_2 = _define("zero.2", "ZeRO stage 2", "optimizer states and gradients can be partitioned over the ranks")
 ZERO_3 = _define("zero.3", "ZeRO stage 3", "optimizer states, gradients and parameters can be partitioned over the ranks")
+ZERO_3_HPZ = _define("zero.3.hpz", "ZeRO++ hpZ", "stage 3 can keep a second partition of the parameters inside each node")
+ZERO_QUANTIZED_WEIGHTS = _define("zero.quantized_weights", "ZeRO++ qwZ", "stage 3 can gather its parameters quantised")
+ZERO_QUANTIZED_GRADIENTS = _define("zero.quantized_gradients", "ZeRO++ qgZ", "stage 3 can reduce its gradients quantised")
+ZERO_MICS = _define("zero.mics", "MiCS", "parameters can be partitioned over sub-groups of the ranks")
+ZERO_SUPEROFFLOAD = _define("zero.superoffload", "SuperOffload", "the optimizer can run on the host beside the backward pass (SuperOffload)")
+ZERO_ZENFLOW = _define("zero.zenflow", "ZenFlow", "important gradients update on the device, the others later on the host (ZenFlow)")
+
+# offload: where ZeRO can keep what does not fit the device
+OFFLOAD_OPTIMIZER_CPU = _define("offload.optimizer_cpu", "optimizer on the host", "optimizer states can live in host memory, and be updated there")
+OFFLOAD_OPTIMIZER_NVME = _define("offload.optimizer_nvme", "optimizer on NVMe", "optimizer states can live in files, and be updated on the host")
+OFFLOAD_PARAM_CPU = _define("offload.param_cpu", "parameters on the host", "stage 3 can keep parameters in host memory")
+OFFLOAD_PARAM_NVME = _define("offload.param_nvme", "parameters on NVMe", "stage 3 can keep parameters in files")
+OFFLOAD_GDS = _define("offload.gds", "direct storage", "files move between storage and device memory without passing through host memory")
+
+# optimizer: the installed DeepSpeed takes it, and what it uses here works
+OPTIMIZER_ADAM = _define("optimizer.adam", "Adam", "optimizer.type Adam works, by DeepSpeed's kernel or torch's")
+OPTIMIZER_ADAMW = _define("optimizer.adamw", "AdamW", "optimizer.type AdamW works, by DeepSpeed's kernel or torch's")
+OPTIMIZER_FUSED_ADAM = _define("optimizer.fused_adam", "fused Adam", "Adam runs by DeepSpeed's fused kernel for this accelerator")
+OPTIMIZER_CPU_ADAM = _define("optimizer.cpu_adam", "CPU Adam", "Adam runs on the host by DeepSpeed's kernel")
+OPTIMIZER_ADAGRAD = _define("optimizer.adagrad", "Adagrad", "optimizer.type Adagrad works")
+OPTIMIZER_LION = _define("optimizer.lion", "Lion", "optimizer.type Lion works")
+OPTIMIZER_LAMB = _define("optimizer.lamb", "Lamb", "optimizer.type Lamb works")
+OPTIMIZER_MUON = _define("optimizer.muon", "Muon", "optimizer.type Muon works")
+OPTIMIZER_MU_ADAM = _define("optimizer.mu_adam", "MuAdam", "optimizer.type MuAdam (and MuAdamW, MuSGD) works")
+OPTIMIZER_ONEBIT_ADAM = _define("optimizer.onebit_adam", "1-bit Adam", "optimizer.type OneBitAdam works")
+OPTIMIZER_ZERO_ONE_ADAM = _define("optimizer.zero_one_adam", "0/1 Adam", "optimizer.type ZeroOneAdam works")
+OPTIMIZER_ONEBIT_LAMB = _define("optimizer.onebit_lamb", "1-bit Lamb", "optimizer.type OneBitLamb works")
+
+# parallel: ways to spread a model or its data over ranks
+PARALLEL_DATA = _define("parallel.data", "data parallelism", "replicas of a model can train on parts of the data")
+PARALLEL_PIPELINE = _define("parallel.pipeline", "pipeline parallelism", "DeepSpeed can split a model's layers over ranks")
+PARALLEL_TENSOR = _define("parallel.tensor", "tensor parallelism", "DeepSpeed can split a model's matrices over ranks")
+PARALLEL_SEQUENCE = _define("parallel.sequence", "sequence parallelism", "DeepSpeed can split sequences over ranks (Ulysses)")
+PARALLEL_FPDT = _define("parallel.fpdt", "FPDT", "DeepSpeed can train on very long sequences in chunks (FPDT)")
+PARALLEL_MOE = _define("parallel.moe", "mixture of experts", "DeepSpeed can spread experts over ranks")
+PARALLEL_AUTOEP = _define("parallel.autoep", "automatic expert parallelism", "DeepSpeed can spread the experts of a Hugging Face model over ranks")
+PARALLEL_DOMINO = _define("parallel.domino", "Domino", "DeepSpeed can hide tensor-parallel communication behind computation (Domino)")
+PARALLEL_FSDP = _define("parallel.fsdp", "FSDP", "torch's FullyShardedDataParallel works")
+PARALLEL_FSDP2 = _define("parallel.fsdp2", "FSDP2", "torch's fully_shard works")
+
+# inference: DeepSpeed's ways to serve a model
+INFERENCE_KERNEL_INJECT = _define("inference.kernel_inject", "kernel injection", "init_inference can replace layers by DeepSpeed's kernels")
+INFERENCE_V2 = _define("inference.v2", "inference v2", "DeepSpeed's ragged-batch engine (inference v2) works")
+INFERENCE_HYBRID_ENGINE = _define("inference.hybrid_engine", "hybrid engine", "training and generation can alternate in one engine")
+INFERENCE_CUDA_GRAPH = _define("inference.cuda_graph", "graph inference", "init_inference can capture the model as a graph")
+INFERENCE_INT8 = _define("inference.int8", "int8 inference", "init_inference can serve with int8 weights")
+
+# quant: quantised weights
+QUANT_FP_QUANTIZER = _define("quant.fp_quantizer", "floating-point quantiser", "DeepSpeed can quantise weights to 4, 6, 8 or 12 bit floats")
+QUANT_FP6 = _define("quant.fp6", "fp6 weights", "DeepSpeed's inference v2 can multiply with fp6 weights")
+QUANT_INT8 = _define("quant.int8", "int8 weights", "bitsandbytes can multiply with int8 weights")
+QUANT_NF4 = _define("quant.nf4", "nf4 weights", "bitsandbytes can multiply with nf4 weights")
+
+# launch: the program is there and runs
+LAUNCH_TORCHRUN = _define("launch.torchrun", "torchrun", "torch.distributed.run can be started by this Python")
+LAUNCH_SLURM = _define("launch.slurm", "Slurm", "srun is there and runs")
+LAUNCH_MPI = _define("launch.mpi", "MPI", "mpirun is there and runs")
+LAUNCH_PDSH = _define("launch.pdsh", "pdsh", "pdsh is there and runs")
+LAUNCH_NUMACTL = _define("launch.numactl", "numactl", "numactl is there and runs")
 
 # host: its limit is large enough for what uses it
 HOST_SHM = _define("host.shm", "shared memory", "/dev/shm is large enough for the collectives and data loaders that use it")
 HOST_MEMLOCK = _define("host.memlock", "locked memory", "enough memory may be locked for what pins or registers it")
+HOST_O_DIRECT = _define("host.o_direct", "direct file access", "the file system of the working folder takes O_DIRECT, which asynchronous file I/O uses")
+HOST_HUGE_PAGES = _define("host.huge_pages", "huge pages", "the kernel gives huge pages to programs that ask for them")
 
 # limit: a value, with evidence
 LIMIT_DEVICE_COUNT = _define("limit.device_count", "devices", "how many devices are visible")
@@ -218,6 +282,7 @@ REGISTRY.alias("zero1", ZERO_1)
 REGISTRY.alias("zero2", ZERO_2)
 REGISTRY.alias("zero3", ZERO_3)
 REGISTRY.alias("sparse_attn", OP_SPARSE_ATTN)
+REGISTRY.alias("1bit", OPTIMIZER_ONEBIT_ADAM)
 
 
 def get(name: str) -> Feature:

@@ -27,38 +27,44 @@ from accelcaps.training import DERIVED
 from accelcaps.verdict import Code, Reason, Status, Value, Verdict
 
 if TYPE_CHECKING:
-    from accelcaps.facts import Facts
+    from accelcaps.accelerators.forced import Forced
+    from accelcaps.facts import DeviceSource, Facts
 
-__all__ = ["Accelerator", "Limits"]
+__all__ = ["INTERFACE", "Accelerator", "Limits"]
+
+INTERFACE = 1
+"""What a vendor's accelerator states as ``interface``; raised when such a class must change."""
 
 
 class Accelerator:
     """A family of devices with one software stack, asked about on the machine of some facts.
 
-    A subclass gives ``name``, ``title`` and ``capabilities``; its devices are the facts
-    ``devices.<name>.list``.
+    A subclass gives ``name``, ``title``, ``seen_by`` and ``capabilities``; its devices are the
+    facts ``devices.<name>.list``. A vendor's also states the ``interface`` it is built for.
 
     Attributes:
         name: the family's name, as in ``get_accelerator("cuda")``.
         title: the name for people.
+        seen_by: how its devices are seen.
         capabilities: feature → rule.
-        visibility: the environment variable that hides devices, where there is one.
         facts: what was observed on the machine in question.
+        forced: feature name → the verdict that a user decided.
         limits: limit name → value.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     capabilities: ClassVar[Mapping[Feature, Rule]] = {}
-    visibility: ClassVar[str | None] = None
+    seen_by: ClassVar[DeviceSource]
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: Facts, forced: Mapping[str, Forced] | None = None) -> None:
         self.facts = facts
         self.limits = Limits(self)
         self._verdicts: dict[str, Verdict] = {}
         self._supported: dict[str, bool] = {}
         self._asking: list[str] = []
         self._judging = threading.RLock()  # one thread at a time judges; rules ask each other
+        self.forced = {self._feature(name): said for name, said in (forced or {}).items()}
 
     def __repr__(self) -> str:
         return f"<accelerator {self.name} of {self.facts.name}>"
@@ -166,12 +172,14 @@ class Accelerator:
             return OpRule(feature.removeprefix("op."))
         if feature.group == "pkg":
             return PackageRule(feature.removeprefix("pkg."))
-        text = f"accelcaps has no rule for {feature} on {self.name}"
-        return unknown(Code.NOT_OBSERVED, text)
+        text = f"the table of {self.name} says nothing of {feature}"
+        return unknown(Code.NOT_DOCUMENTED, text).source(f"the table of {self.name}")
 
     def _judge(self, feature: Feature) -> Verdict:
         if feature in self._asking:
             raise CircularRuleError([*self._asking, feature])
+        if feature in self.forced:
+            return self.forced[feature].finding(feature).verdict(feature)
         self._asking.append(feature)
         try:
             rule = self._rule(feature)
@@ -209,8 +217,8 @@ class Accelerator:
             for finding, device in zip(findings, devices, strict=True)
             if finding.status is Status.YES and device.get("uuid")
         ]
-        if self.visibility and able and found.status in (Status.NO, Status.DEGRADED):
-            remedy = f"set {self.visibility}={','.join(able)} to use those devices alone"
+        if able and found.status in (Status.NO, Status.DEGRADED) and self.seen_by.by_uuid:
+            remedy = f"set {self.seen_by.by_uuid}={','.join(able)} to use those devices alone"
             found = replace(found, remedies=(*found.remedies, remedy))
         return found
 

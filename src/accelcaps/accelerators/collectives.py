@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from accelcaps.feature import Feature
 
-__all__ = ["backend", "gloo", "nccl"]
+__all__ = ["backend", "every_collective", "gloo", "nccl"]
 
 _GLOO = "PyTorch, torch/csrc/distributed/c10d/ProcessGroupGloo.cpp and .hpp, releases 2.1 to 2.13"
 _NCCL = "PyTorch 2.13, torch/csrc/distributed/c10d/NCCLUtils.hpp and ProcessGroupNCCL.cpp"
@@ -34,6 +34,12 @@ def backend(name: str, *more: RuleLike) -> Rule:
         return Finding(Status.YES, question.facts.evidence, value=name)
 
     return all_of(TORCH_INSTALLED, BACKENDS.has(name), *more, value_of(named))
+
+
+def every_collective(rule: Rule) -> Mapping[Feature, Rule]:
+    """Return one rule for every collective with every type, to start a table from."""
+    ends = (F.COMM_BACKEND, F.COMM_SYMMETRIC_MEMORY, F.COMM_GPU_DIRECT_RDMA)
+    return {feature: rule for feature in REGISTRY.in_group("comm") if feature not in ends}
 
 
 def gloo(*, device_needs: RuleLike | None = None) -> Mapping[Feature, Rule]:

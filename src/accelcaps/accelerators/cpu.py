@@ -13,9 +13,12 @@ from accelcaps.accelerators.references import (
     CPU_FLAGS,
     TORCH,
     TORCH_INSTALLED,
+    if_recorded,
     torch,
+    undocumented,
     use_instead,
 )
+from accelcaps.facts.sources import DeviceSource
 from accelcaps.rules import (
     Finding,
     Question,
@@ -214,7 +217,9 @@ _RUNTIME: Mapping[Feature, Rule] = {
 
 _COMPILING: Mapping[Feature, Rule] = {
     F.COMPILE_INDUCTOR: all_of(
-        TORCH_INSTALLED, torch("2.0"), COMPILE_PYTHON, INDUCTOR_CXX, F.BUILD_PYTHON_HEADERS
+        if_recorded(
+            TORCH_INSTALLED, torch("2.0"), COMPILE_PYTHON, INDUCTOR_CXX, F.BUILD_PYTHON_HEADERS
+        )
     ).source("PyTorch 2.13, torch/_inductor/cpp_builder.py"),
     F.COMPILE_TORCH_COMPILE: all_of(F.COMPILE_INDUCTOR).source(
         "PyTorch documentation, torch.compile"
@@ -247,6 +252,9 @@ _COMPILING: Mapping[Feature, Rule] = {
             F.ATTENTION_FLASH_ATTN_3,
         )
     },
+    F.ATTENTION_PAGED: undocumented(
+        "torch has no paged attention for the CPU, and whether a package here has was not looked at"
+    ).source("PyTorch 2.13, torch/nn/attention"),
     F.OP_GROUPED_MM: all_of(
         _USABLE, torch("2.9"), degraded(Code.SLOW, "computed one group after the other")
     ).source("PyTorch PR #161407 (2.9); run on a CPU with 2.13"),
@@ -296,6 +304,7 @@ class Cpu(Accelerator):
 
     name = "cpu"
     title = "CPU"
+    seen_by = DeviceSource(torch_type="cpu")
     capabilities: ClassVar[Mapping[Feature, Rule]] = {
         **BUILD, **HOST, **gloo(), **_DTYPES, **_RUNTIME, **_COMPILING, **_DEEPSPEED, **_LIMITS,
         F.COMM_GPU_DIRECT_RDMA: no(

@@ -30,9 +30,11 @@ from accelcaps.accelerators.references import (
     TORCH_INSTALLED,
     built_with,
     environment,
+    if_recorded,
     package,
     torch,
 )
+from accelcaps.facts.sources import DeviceSource
 from accelcaps.rules import (
     Finding,
     Question,
@@ -45,6 +47,7 @@ from accelcaps.rules import (
     no,
     unknown,
     value_of,
+    version_of,
     yes,
 )
 from accelcaps.verdict import Code, Reason, Status
@@ -84,6 +87,7 @@ _CUDNN = (
     .where_recorded()
 )
 
+_PAGED = (version_of("packages.flash-attn", "flash-attn") >= "2.5").where_recorded()
 _ASYNCHRONOUS = no(Code.NOT_IMPLEMENTED, "work is queued, and runs beside the host").source(
     _DS_CUDA
 )
@@ -194,10 +198,10 @@ _COMPILING: Mapping[Feature, Rule] = {
         ),
     ).source("triton README and PR #5066; PyTorch 2.13, _dynamo/device_interface.py"),
     F.TRITON_USABLE: as_rule(F.TRITON_DEVICE)
-    .then(all_of(F.TRITON_INSTALLED, F.BUILD_CC, F.BUILD_PYTHON_HEADERS))
+    .then(if_recorded(F.TRITON_INSTALLED, F.BUILD_CC, F.BUILD_PYTHON_HEADERS))
     .source("triton, python/triton/runtime/build.py"),
     F.COMPILE_INDUCTOR: all_of(
-        TORCH_INSTALLED, TORCH >= "2.0", COMPILE_PYTHON, F.TRITON_USABLE
+        if_recorded(TORCH_INSTALLED, TORCH >= "2.0", COMPILE_PYTHON), F.TRITON_USABLE
     ).source("PyTorch 2.13, torch/_inductor/exc.py and utils/_triton.py"),
     F.COMPILE_TORCH_COMPILE: all_of(F.COMPILE_INDUCTOR).source(
         "PyTorch documentation, torch.compile"
@@ -239,6 +243,9 @@ _COMPILING: Mapping[Feature, Rule] = {
         ON_A_DEVICE,
         EXACT_CAPABILITY.between("9.0", "10.0").then("pkg.flash-attn-3"),
     ).source("Dao-AILab/flash-attention README; PyTorch 2.13, torch/nn/attention/_fa3.py"),
+    F.ATTENTION_PAGED: all_of(F.ATTENTION_FLASH_ATTN_PACKAGE, _PAGED).source(
+        "Dao-AILab/flash-attention 2.5 changelog: paged KV cache (block_table)"
+    ),
     F.OP_GROUPED_MM: all_of(
         ON_A_DEVICE,
         torch("2.8"),
@@ -297,7 +304,15 @@ class Cuda(Accelerator):
 
     name = "cuda"
     title = "NVIDIA GPU"
-    visibility = "CUDA_VISIBLE_DEVICES"
+    seen_by = DeviceSource(
+        torch_type="cuda",
+        build="cuda",
+        pci=(("0x10de", "0x03"),),
+        probe="accelcaps.facts.probes.nvml:probe",
+        without_signs=True,  # WSL and integrated GPUs are not on the bus
+        visibility=("CUDA_VISIBLE_DEVICES",),
+        by_uuid="CUDA_VISIBLE_DEVICES",
+    )
     capabilities: ClassVar[Mapping[Feature, Rule]] = {
         **BUILD, **HOST, **DTYPES, **_RUNTIME, **_COMM, **_COMPILING, **_DEEPSPEED, **LIMITS,
     }  # fmt: skip

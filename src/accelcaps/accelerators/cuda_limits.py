@@ -8,12 +8,12 @@ from packaging.version import Version
 
 from accelcaps import features as F
 from accelcaps.accelerators.host import value
-from accelcaps.facts.model import NotObserved
+from accelcaps.accelerators.limits import device_count, least
 from accelcaps.rules import Finding, Question, Rule, value_of, version
-from accelcaps.verdict import Code, Evidence, Reason, Status
+from accelcaps.verdict import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from accelcaps.feature import Feature
 
@@ -26,27 +26,6 @@ _SHARED_KIB = {
     "8.7": 163, "8.9": 99, "9.0": 227, "10.0": 227, "10.3": 227, "11.0": 227, "12.0": 99,
     "12.1": 99,
 }  # fmt: skip
-
-
-def _weakest(read: Callable[[Mapping[str, Any]], Any], what: str) -> Rule:
-    """Make the rule of a limit that is the least of what the devices have."""
-
-    def judge(question: Question) -> Finding:
-        devices = question.facts.get("devices", question.accelerator, "list")
-        if isinstance(devices, NotObserved):
-            return Finding(Status.UNKNOWN, Evidence.DETECTED, (devices.reason(),))
-        visible = [device for device in devices if device.get("visible") is not False]
-        values = [read(device) for device in visible]
-        known = [found for found in values if isinstance(found, (int, float, str, Version))]
-        if not visible or len(known) < len(visible):
-            text = f"no device tells its {what}" if visible else "there is no device on this host"
-            reason = Reason(Code.NOT_OBSERVED, text)
-            return Finding(Status.UNKNOWN, question.facts.evidence, (reason,))
-        least = min(known)
-        found = str(least) if isinstance(least, Version) else least
-        return Finding(Status.YES, question.facts.evidence, value=found)
-
-    return value_of(judge)
 
 
 def _capability(device: Mapping[str, Any]) -> Version | None:
@@ -62,14 +41,6 @@ def _shared(device: Mapping[str, Any]) -> int | None:
     return stated
 
 
-def _count(question: Question) -> Finding:
-    devices = question.facts.get("devices", question.accelerator, "list")
-    if isinstance(devices, NotObserved):
-        return Finding(Status.UNKNOWN, Evidence.DETECTED, (devices.reason(),))
-    visible = [device for device in devices if device.get("visible") is not False]
-    return Finding(Status.YES, question.facts.evidence, value=len(visible))
-
-
 def _cores(question: Question) -> Finding:
     """NVML does not tell the number of multiprocessors; torch does."""
     found = question.facts.get("torch", "devices", "cuda", "list")
@@ -77,11 +48,11 @@ def _cores(question: Question) -> Finding:
     known = [each.get("multiprocessors") for each in devices if each.get("multiprocessors")]
     if known:
         return Finding(Status.YES, question.facts.evidence, value=min(known))
-    return _weakest(lambda device: device.get("multiprocessors"), "multiprocessors").judge(question)
+    return least("multiprocessors", "multiprocessors").judge(question)
 
 
 def _named_arch(question: Question) -> Finding:
-    finding = _weakest(_capability, "compute capability").judge(question)
+    finding = least("compute capability", _capability).judge(question)
     if finding.value is None:
         return finding
     major, _, minor = str(finding.value).partition(".")
@@ -89,15 +60,15 @@ def _named_arch(question: Question) -> Finding:
 
 
 LIMITS: Mapping[Feature, Rule] = {
-    F.LIMIT_DEVICE_COUNT: value_of(_count).source("NVML"),
-    F.LIMIT_MEMORY_BYTES: _weakest(lambda d: d.get("memory_bytes"), "memory").source("NVML"),
-    F.LIMIT_COMPUTE_CAPABILITY: _weakest(_capability, "compute capability").source("NVML"),
+    F.LIMIT_DEVICE_COUNT: device_count().source("NVML"),
+    F.LIMIT_MEMORY_BYTES: least("memory", "memory_bytes").source("NVML"),
+    F.LIMIT_COMPUTE_CAPABILITY: least("compute capability", _capability).source("NVML"),
     F.LIMIT_ARCH: value_of(_named_arch).source("NVML"),
     F.LIMIT_CORES: value_of(_cores).source("PyTorch, torch.cuda.get_device_properties"),
-    F.LIMIT_SHARED_MEMORY_PER_BLOCK: _weakest(_shared, "shared memory").source(
+    F.LIMIT_SHARED_MEMORY_PER_BLOCK: least("shared memory", _shared).source(
         "CUDA Programming Guide, Compute Capabilities, Technical Specifications"
     ),
-    F.LIMIT_WARP_SIZE: _weakest(lambda _: 32, "warp size").source(
+    F.LIMIT_WARP_SIZE: least("warp size", lambda _: 32).source(
         "CUDA Programming Guide, Compute Capabilities: 32 on every device"
     ),
     F.LIMIT_DRIVER_VERSION: value("devices.cuda.driver.version", "NVIDIA driver").source("NVML"),

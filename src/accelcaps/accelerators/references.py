@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from packaging.version import Version
+
 from accelcaps.facts.model import NotObserved
 from accelcaps.features import DEVICE_AVAILABLE
 from accelcaps.ops.libraries import install_command
@@ -10,18 +12,23 @@ from accelcaps.rules import (
     Question,
     Remedy,
     Rule,
+    RuleLike,
     all_of,
+    as_rule,
     device_fact,
     fact,
+    unknown,
     value_of,
     version_of,
 )
-from accelcaps.verdict import Code, Reason, Status
+from accelcaps.verdict import Code, Evidence, Reason, Status
 
 __all__ = [
+    "AVAILABLE",
     "BACKENDS",
     "COMPUTE_CAPABILITY",
     "CPU_FLAGS",
+    "DEEPSPEED",
     "EXACT_CAPABILITY",
     "NCCL",
     "ON_A_DEVICE",
@@ -29,10 +36,15 @@ __all__ = [
     "TORCH_CUDA",
     "TORCH_INSTALLED",
     "built_with",
+    "deepspeed",
     "environment",
+    "if_recorded",
     "install",
+    "only_on",
     "package",
+    "removed_from_deepspeed",
     "torch",
+    "undocumented",
     "use_instead",
 ]
 
@@ -43,6 +55,7 @@ TORCH_CUDA = version_of(
     absent="this PyTorch is built without CUDA",
     absent_code=Code.SOFTWARE_BUILD,
 )
+DEEPSPEED = version_of("packages.deepspeed", "DeepSpeed", absent="DeepSpeed is not installed")
 TORCH_INSTALLED: Rule = TORCH.exists().remedy("pip install torch")
 BACKENDS = fact(
     "torch.runtime.backends", "collective backends of this PyTorch", code=Code.SOFTWARE_BUILD
@@ -64,6 +77,50 @@ CPU_FLAGS = fact("cpu.flags", "CPU flags", code=Code.HARDWARE_UNSUPPORTED)
 def torch(version: str) -> Rule:
     """Hold for this PyTorch or a newer one; hardware without software is not asked."""
     return (version <= TORCH).remedy(f"install PyTorch {version} or newer").where_recorded()
+
+
+def deepspeed(version: str = "0") -> Rule:
+    """Hold for this DeepSpeed or a newer one; hardware without software is not asked."""
+    if version == "0":
+        return DEEPSPEED.exists().remedy("pip install deepspeed").where_recorded()
+    return (version <= DEEPSPEED).remedy(f"install DeepSpeed {version} or newer").where_recorded()
+
+
+def removed_from_deepspeed(version: str, instead: str) -> Rule:
+    """Say no where the installed DeepSpeed is of a version that no longer has it."""
+
+    def judge(question: Question) -> Finding:
+        found = DEEPSPEED.value(question)
+        evidence = question.facts.evidence
+        if isinstance(found, NotObserved):
+            text = f"DeepSpeed {version} removed it, and which one is used is not recorded"
+            return Finding(Status.UNKNOWN, evidence, (Reason(Code.NOT_RECORDED, text),))
+        if found is None or Version(found.base_version) < Version(version):
+            return deepspeed().judge(question)
+        reason = Reason(Code.SOFTWARE_VERSION, f"removed in DeepSpeed {version}, found {found}")
+        remedies = (instead, f"install DeepSpeed older than {version}")
+        return Finding(Status.NO, evidence, (reason,), remedies)
+
+    return value_of(judge).source(
+        "DeepSpeed 0.19.8, runtime/config.py, _reject_removed_config_keys; the optimizers and "
+        "runtime/comm of 0.19.7 are not in it"
+    )
+
+
+def only_on(*accelerators: str, because: str) -> Rule:
+    """Hold on these accelerators; elsewhere software refuses, for the reason given."""
+
+    def judge(question: Question) -> Finding:
+        if question.accelerator in accelerators:
+            return Finding(Status.YES, question.facts.evidence)
+        return Finding(Status.NO, Evidence.DECLARED, (Reason(Code.POLICY, because),))
+
+    return value_of(judge)
+
+
+def undocumented(text: str) -> Rule:
+    """Say unknown, because the vendor's documents and source do not tell."""
+    return unknown(Code.NOT_DOCUMENTED, text)
 
 
 def built_with(cuda: str) -> Rule:
@@ -133,3 +190,10 @@ def _on_a_device() -> Rule:
 
 
 ON_A_DEVICE: Rule = _on_a_device()
+AVAILABLE: Rule = all_of(DEVICE_AVAILABLE).where_recorded()
+"""Rest on a usable device; hardware without software is taken to be usable."""
+
+
+def if_recorded(*rules: RuleLike) -> Rule:
+    """Need all of these; each is left out where a facts file does not have what it looks at."""
+    return all_of(*(as_rule(rule).where_recorded() for rule in rules))

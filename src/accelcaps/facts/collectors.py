@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from accelcaps.facts.cpu import CpuCollector
-from accelcaps.facts.devices import CpuDeviceCollector, CudaDevicesCollector
+from accelcaps.facts.devices import DevicesCollector
 from accelcaps.facts.host import HostCollector
 from accelcaps.facts.imports import ImportsCollector
+from accelcaps.facts.launchers import LaunchersCollector
 from accelcaps.facts.libraries import LibrariesCollector
 from accelcaps.facts.limits import LimitsCollector
 from accelcaps.facts.ops import OpsCollector
@@ -17,21 +18,29 @@ from accelcaps.facts.torch import TorchCollector, TorchDevicesCollector, TorchRu
 
 if TYPE_CHECKING:
     from accelcaps.facts.model import Collector
+    from accelcaps.facts.sources import Sources
 
-__all__ = ["COLLECTORS"]
+__all__ = ["collectors"]
 
-COLLECTORS: tuple[Collector, ...] = (
-    HostCollector(),
-    CpuCollector(),
-    LimitsCollector(),
-    PackagesCollector(),
-    ToolchainCollector(),
-    LibrariesCollector(),
-    TorchCollector(),
-    TorchRuntimeCollector(),
-    TorchDevicesCollector(),
-    CpuDeviceCollector(),
-    CudaDevicesCollector(),
-    ImportsCollector(),
-    OpsCollector(),
-)
+
+def collectors(sources: Sources) -> tuple[Collector, ...]:
+    """Return the collectors of this machine.
+
+    Args:
+        sources: accelerator name → how its devices are seen.
+    """
+    return (
+        HostCollector(),
+        CpuCollector(),
+        LimitsCollector(sources),
+        PackagesCollector(),
+        ToolchainCollector(),
+        LaunchersCollector(),
+        LibrariesCollector(),
+        TorchCollector(),
+        TorchRuntimeCollector(),
+        TorchDevicesCollector(sources),
+        DevicesCollector(sources),
+        ImportsCollector(),
+        OpsCollector(sources),
+    )

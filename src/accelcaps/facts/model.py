@@ -85,6 +85,7 @@ class Facts:
             machine, from a file, or of hardware nobody here has.
         evidence: what a verdict that rests on these facts can claim.
         name: what to call these facts in a sentence.
+        complete: whether sections that list all there is, such as the packages, do so.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class Facts:
         *,
         evidence: Evidence = Evidence.DETECTED,
         name: str = "this machine",
+        complete: bool = True,
     ) -> None:
         self._tree: dict[str, Any] = dict(observed or {})
         self._collectors = {collector.section: collector for collector in collectors}
@@ -103,6 +105,7 @@ class Facts:
         self._busy: defaultdict[tuple[str, ...], threading.RLock] = defaultdict(threading.RLock)
         self.evidence = evidence
         self.name = name
+        self._complete = _COMPLETE if complete else set()
 
     def get(self, *path: str) -> Any:
         """Return the fact at ``path``.
@@ -114,7 +117,7 @@ class Facts:
         self._ensure(path)
         found: Any = self._tree
         for depth, part in enumerate(path):
-            if isinstance(found, Mapping) and part not in found and path[:depth] in _COMPLETE:
+            if isinstance(found, Mapping) and part not in found and path[:depth] in self._complete:
                 return None
             if found is None:
                 return None  # what is not there has no parts either

@@ -11,23 +11,28 @@ from accelcaps.verdict import Code
 
 if TYPE_CHECKING:
     from accelcaps.facts.model import Facts
+    from accelcaps.facts.sources import Sources
 
 __all__ = ["OpsCollector"]
 
 _ATTEMPTS = 6
+_CALLED = {"rocm": "cuda"}
+"""What DeepSpeed calls an accelerator, where its name differs."""
 
 
 class OpsCollector:
     """Asks DeepSpeed in a child process; an op that takes the child down is left out next time.
 
     Args:
+        sources: accelerator name → how its devices are seen.
         deadline: seconds for one child process.
     """
 
     section = ("ops",)
     keyed_by = "accelerator"
 
-    def __init__(self, deadline: float = 90.0) -> None:
+    def __init__(self, sources: Sources, deadline: float = 90.0) -> None:
+        self._sources = sources
         self._deadline = deadline
 
     def collect(self, facts: Facts, key: str) -> dict[str, Any] | NotObserved:
@@ -37,6 +42,10 @@ class OpsCollector:
         if facts.get("torch", "version") is None:
             text = "PyTorch is not installed, and DeepSpeed needs it"
             return NotObserved(Code.SOFTWARE_MISSING, text)
+        source = self._sources.get(key)
+        outside = source.deepspeed if source else ""
+        # ROCm is what DeepSpeed calls cuda; one that it does not know is set in the child.
+        name = None if outside else _CALLED.get(key, key)
         ops: dict[str, Any] = {}
         about: dict[str, Any] = {}
         end = time.monotonic() + 2 * self._deadline
@@ -46,8 +55,9 @@ class OpsCollector:
             outcome = run_probe(
                 "accelcaps.facts.probes.deepspeed_ops:probe",
                 sorted(ops),
+                outside,
                 deadline=self._deadline,
-                environment={"DS_ACCELERATOR": key},
+                environment={"DS_ACCELERATOR": name},
             )
             results = dict(outcome.results)
             about |= {

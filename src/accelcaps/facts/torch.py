@@ -18,6 +18,7 @@ from accelcaps.verdict import Code
 
 if TYPE_CHECKING:
     from accelcaps.facts.model import Facts
+    from accelcaps.facts.sources import DeviceSource, Sources
 
 __all__ = ["TorchCollector", "TorchDevicesCollector", "TorchRuntimeCollector"]
 
@@ -77,24 +78,64 @@ class TorchRuntimeCollector:
 
 
 class TorchDevicesCollector:
-    """Asks torch, in a child process, which devices of an accelerator it can use."""
+    """Asks torch, in a child process, which devices of an accelerator it can use.
+
+    Args:
+        sources: accelerator name → how its devices are seen.
+    """
 
     section = ("torch", "devices")
     keyed_by = "accelerator"
 
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+
     def collect(self, facts: Facts, key: str) -> dict[str, Any] | NotObserved:
-        """Observe the part for one device type (``key``)."""
+        """Observe the part for one accelerator (``key``).
+
+        ``installed`` tells whether this torch, or a package beside it, has the accelerator at
+        all; torch is asked only where it has.
+        """
         missing = _not_installed(facts)
         if missing:
             return missing
         if key == "cpu":
-            return {"available": True, "count": 1, "error": None}
-        if key == "cuda" and facts.get("torch", "cuda") is None:
-            return {"available": False, "count": 0, "error": "this PyTorch is built without CUDA"}
-        outcome = run_probe("accelcaps.facts.probes.torch_runtime:devices", key, deadline=_DEADLINE)
+            return {"installed": True, "available": True, "count": 1, "error": None}
+        source = self._sources.get(key)
+        if source is None:
+            return NotObserved(Code.NOT_OBSERVED, f"what torch calls {key} is not known")
+        lacks = _lacks(source, facts)
+        if lacks:
+            return {"installed": False, "available": False, "count": 0, "error": lacks}
+        outcome = run_probe(
+            "accelcaps.facts.probes.torch_devices:probe",
+            source.torch_type,
+            source.module,
+            deadline=_DEADLINE,
+        )
         if "devices" in outcome.results:
-            return dict(outcome.results["devices"])
+            return {"installed": True, **outcome.results["devices"]}
         return outcome.failure or NotObserved(Code.PROBE_CRASHED, "torch said nothing")
+
+
+def _lacks(source: DeviceSource, facts: Facts) -> str | None:
+    """Return what this torch lacks to have the accelerator; ``None`` where it lacks nothing."""
+    if source.system and facts.get("host", "system") != source.system:
+        return f"{source.torch_type} exists on {source.system} only"
+    if source.build and facts.get("torch", source.build) is None:
+        built = facts.get("torch", "build")
+        return f"this PyTorch is built without {source.build.upper()} (for {built})"
+    if source.module and not _is_installed(source.module):
+        return f"the Python package {source.module} is not installed"
+    return None
+
+
+def _is_installed(module: str) -> bool:
+    """Whether a module can be found, without importing anything of it."""
+    try:
+        return importlib.util.find_spec(module.partition(".")[0]) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def _not_installed(facts: Facts) -> NotObserved | None:

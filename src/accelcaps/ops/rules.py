@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from accelcaps import features as F
 from accelcaps.accelerators.references import ON_A_DEVICE
 from accelcaps.facts.model import NotObserved
+from accelcaps.features import REGISTRY
 from accelcaps.ops.libraries import LIBRARIES, install_command
+from accelcaps.ops.provided import PROVIDED, SOURCE
 from accelcaps.rules import Finding, Question, Rule, as_rule, best, worst
 from accelcaps.verdict import Code, Evidence, Reason, Status
 
@@ -55,6 +57,8 @@ class OpRule(Rule):
         """Judge the op from the facts ``ops.<accelerator>.builders.<name>``."""
         builders = question.facts.get("ops", question.accelerator, "builders")
         if isinstance(builders, NotObserved):
+            if builders.code is Code.NOT_RECORDED:
+                return _declared(self.name, question)
             missing = builders.code is Code.SOFTWARE_MISSING
             package = "torch" if "PyTorch" in builders.text else "deepspeed"
             return _unknown(builders, (f"pip install {package}",) if missing else ())
@@ -91,6 +95,18 @@ class OpRule(Rule):
         if earlier is not None:  # ninja builds again only what it does not find up to date
             build = earlier if builder["cached"].get("fresh") else best([earlier, build])
         return worst([*willing, *first, ninja, build, *_folder(builder, question)])
+
+
+def _declared(name: str, question: Question) -> Finding:
+    """Judge an op where nobody asked a DeepSpeed: by what a release of it provides."""
+    provided = PROVIDED.get(question.accelerator)
+    if provided is not None and name not in provided and f"op.{name}" in REGISTRY:
+        text = f"op.{name}: DeepSpeed 0.19.8 has no such op for the {question.accelerator} accelerator"
+        reason = Reason(Code.NOT_IMPLEMENTED, text)
+        return Finding(Status.NO, Evidence.DECLARED, (reason,), sources=(SOURCE,))
+    text = f"whether op.{name} loads depends on the software, which is not recorded"
+    reason = Reason(Code.NOT_RECORDED, text)
+    return Finding(Status.UNKNOWN, question.facts.evidence, (reason,), sources=(SOURCE,))
 
 
 def _is_placeholder(builder: Any) -> bool:

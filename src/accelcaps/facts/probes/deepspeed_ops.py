@@ -8,6 +8,7 @@ happens in a child process, in a scratch build folder.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import re
@@ -40,14 +41,17 @@ _MOST_LINES = 20
 """How many lines that a builder prints are kept."""
 
 
-def probe(report: Report, skip: list[str]) -> None:
+def probe(report: Report, skip: list[str], outside: str = "") -> None:
     """Report ``accelerator`` (DeepSpeed's own word on it), then every builder by its op's name.
 
     Args:
         report: takes what is observed.
         skip: op names not to look at (again).
+        outside: ``module:Class`` of an accelerator that DeepSpeed does not have.
     """
     cpu_info = _ask_cpuinfo()
+    if outside:
+        _set_accelerator(outside)
     import deepspeed
     from deepspeed.accelerator import get_accelerator
 
@@ -73,6 +77,14 @@ def probe(report: Report, skip: list[str]) -> None:
             }
         for name, (found, _) in rehearsed.items():
             report(name, found | ({"build": checks[name].result()} if name in checks else {}))
+
+
+def _set_accelerator(named: str) -> None:
+    """Make an accelerator of a vendor's package the one that DeepSpeed uses."""
+    from deepspeed.accelerator import set_accelerator
+
+    module, _, name = named.partition(":")
+    set_accelerator(getattr(importlib.import_module(module), name)())
 
 
 def _observe(builder: Any, scratch: Path) -> tuple[dict[str, Any], Plan | None]:
@@ -117,10 +129,17 @@ def _own_word(accelerator: Any) -> dict[str, Any]:
             text = f"DeepSpeed's {method}() raised {type(error).__name__}: {error}"
             return NotObserved(Code.PROBE_CRASHED, text).to_json()
 
+    def say_names(method: str) -> Any:
+        said = say(method)
+        if not isinstance(said, (list, tuple)):
+            return said
+        return [str(each).removeprefix("torch.") for each in said]
+
     return {
         "name": accelerator._name,
         "is_fp16_supported": say("is_fp16_supported"),
         "is_bf16_supported": say("is_bf16_supported"),
+        "supported_dtypes": say_names("supported_dtypes"),
         "communication_backend_name": say("communication_backend_name"),
     }
 

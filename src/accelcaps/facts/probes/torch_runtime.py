@@ -1,4 +1,4 @@
-"""Ask an imported torch what it was built with, and (in a child process only) what it can use."""
+"""Ask an imported torch what it was built with."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from accelcaps.facts.isolation import Report
 
-__all__ = ["describe", "devices", "probe"]
+__all__ = ["describe", "probe"]
 
 
 def probe(report: Report) -> None:
@@ -32,63 +32,6 @@ def describe(torch: Any) -> dict[str, Any]:
         "itt": _try(lambda: bool(torch.profiler.itt.is_available())),
         "cudnn_built": _try(lambda: bool(torch._C._has_cudnn)),
     }
-
-
-def devices(report: Report, kind: str) -> None:
-    """Report the devices of type ``kind`` that torch can use; makes a device context."""
-    import torch
-
-    report("devices", _DEVICES.get(kind, _accelerator_devices)(torch, kind))
-
-
-def _cuda_devices(torch: Any, _: str) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "available": bool(torch.cuda.is_available()),
-        "count": 0,
-        "error": None,
-    }
-    try:
-        torch.cuda.init()
-    except Exception as error:
-        found["error"] = f"{type(error).__name__}: {error}".splitlines()[0]
-        return found
-    found["count"] = torch.cuda.device_count()
-    found["list"] = [_cuda_device(torch, index) for index in range(found["count"])]
-    found["peer_access"] = all(
-        torch.cuda.can_device_access_peer(a, b)
-        for a in range(found["count"])
-        for b in range(found["count"])
-        if a != b
-    )
-    return found
-
-
-def _cuda_device(torch: Any, index: int) -> dict[str, Any]:
-    properties = torch.cuda.get_device_properties(index)
-    return {
-        "name": properties.name,
-        "uuid": f"GPU-{properties.uuid}" if hasattr(properties, "uuid") else None,
-        "compute_capability": f"{properties.major}.{properties.minor}",
-        "memory_bytes": properties.total_memory,
-        "multiprocessors": properties.multi_processor_count,
-        "warp_size": getattr(properties, "warp_size", None),
-        "shared_memory_per_block": getattr(properties, "shared_memory_per_block_optin", None),
-    }
-
-
-def _accelerator_devices(torch: Any, kind: str) -> dict[str, Any]:
-    module = getattr(torch, kind, None)
-    if module is None or not hasattr(module, "is_available"):
-        return {"available": False, "count": 0, "error": f"this torch has no torch.{kind}"}
-    available = bool(module.is_available())
-    return {
-        "available": available,
-        "count": module.device_count() if available and hasattr(module, "device_count") else 0,
-        "error": None,
-    }
-
-
-_DEVICES: dict[str, Callable[[Any, str], dict[str, Any]]] = {"cuda": _cuda_devices}
 
 
 def _arch_list(torch: Any) -> list[str] | None:
