@@ -30,8 +30,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(autouse=True)
 def _no_overrides(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take away the variables by which a user's shell would steer the answers."""
-    for variable in ("ACCELCAPS_ACCELERATOR", "DS_ACCELERATOR", "CCL_ROOT", "CC", "CXX"):
+    for variable in (
+        "ACCELCAPS_ACCELERATOR", "ACCELCAPS_FORCE", "DS_ACCELERATOR", "CCL_ROOT", "CC", "CXX",
+    ):  # fmt: skip
         monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("ACCELCAPS_PLUGINS", "none")
 
 
 @pytest.fixture

@@ -12,8 +12,7 @@ from machines import ask, builder, cpu_host, ops
 
 from accelcaps import Code, Facts, Status, UnknownFeatureError
 from accelcaps import features as F
-from accelcaps.accelerators.registry import get_accelerator
-from accelcaps.accelerators.registry import sources
+from accelcaps.accelerators.registry import get_accelerator, sources
 from accelcaps.facts.collectors import collectors
 from accelcaps.facts.ops import OpsCollector
 
@@ -34,7 +33,9 @@ def simulated(monkeypatch, tmp_path):
         monkeypatch.setenv("SIMULATED_RECORD", str(tmp_path / "record"))
         monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path / "extensions"))
         others = [c for c in collectors(sources()) if not isinstance(c, OpsCollector)]
-        return get_accelerator("cpu", Facts(collectors=[*others, OpsCollector(sources(), deadline)]))
+        return get_accelerator(
+            "cpu", Facts(collectors=[*others, OpsCollector(sources(), deadline)])
+        )
 
     return accelerator
 

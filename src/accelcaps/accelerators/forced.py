@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,9 +14,8 @@ from accelcaps.verdict import Code, Evidence, Reason, Status
 if TYPE_CHECKING:
     from accelcaps.feature import Feature
 
-__all__ = ["VARIABLE", "Force", "Forced", "forced_by_environment", "read_force"]
+__all__ = ["Force", "Forced", "read_force"]
 
-VARIABLE = "ACCELCAPS_FORCE"
 Force: TypeAlias = "str | Mapping[str, str]"
 """``"dtype.bf16=no, op.async_io=yes"``, or the same as a mapping."""
 
@@ -64,8 +62,3 @@ def read_force(force: Force, by: str) -> dict[str, Forced]:
             raise OverrideError(f"{by}: {name} is a value, and cannot be forced to {said}")
         found[name] = Forced(Status(said), by)
     return found
-
-
-def forced_by_environment() -> dict[str, Forced]:
-    """Return what ``ACCELCAPS_FORCE`` says."""
-    return read_force(os.environ.get(VARIABLE, ""), VARIABLE)

@@ -88,7 +88,9 @@ def _huge_pages() -> Rule:
         if isinstance(found, NotObserved):
             return Finding(Status.UNKNOWN, Evidence.DETECTED, (found.reason(),))
         if found is None or found == "never":
-            text = "the kernel gives no huge pages" if found else "this kernel tells of no huge pages"
+            text = (
+                "the kernel gives no huge pages" if found else "this kernel tells of no huge pages"
+            )
             return Finding(Status.NO, evidence, (Reason(Code.RESOURCE_LIMIT, text),))
         text = f"{found} pages are reserved" if isinstance(found, int) else f"mode {found}"
         return Finding(Status.YES, evidence, (Reason(Code.MET, f"huge pages: {text}"),))

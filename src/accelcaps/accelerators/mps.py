@@ -239,7 +239,8 @@ _COMPILING: Mapping[Feature, Rule] = {
     F.TRITON_DEVICE: _NO_TRITON,
     F.TRITON_USABLE: _NO_TRITON,
     F.COMPILE_INDUCTOR: all_of(
-        ON_A_DEVICE, TORCH_INSTALLED.where_recorded(), torch("2.7"), COMPILE_PYTHON.where_recorded(),
+        ON_A_DEVICE, TORCH_INSTALLED.where_recorded(), torch("2.7"),
+        COMPILE_PYTHON.where_recorded(),
         INDUCTOR_CXX.where_recorded(),
         degraded(Code.LIMITED, "an early prototype, by its own word"),
     ).source("PyTorch 2.7 to 2.13, torch/_inductor/codegen/mps.py"),

@@ -103,7 +103,7 @@ def fault_of(kind: Any, name: str) -> str | None:
         return f"its entry point is called {name}, and the accelerator {kind.name}"
     if not isinstance(getattr(kind, "title", None), str):
         return "it has no title"
-    if not isinstance(kind.seen_by, DeviceSource):
+    if not isinstance(getattr(kind, "seen_by", None), DeviceSource):
         return "seen_by must be a DeviceSource"
     return _fault_of_table(kind.capabilities)
 

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["device_seen", "hardware_there", "torch_runs", "usable_device"]
 
 
-def usable_device(
-    what: str, seen_by: str, *needs: RuleLike, hides: str, remedy: str
-) -> Rule:
+def usable_device(what: str, seen_by: str, *needs: RuleLike, hides: str, remedy: str) -> Rule:
     """Make the rule of ``device.available``.
 
     Args:
@@ -29,9 +27,7 @@ def usable_device(
     """
     return (
         hardware_there(what)
-        .then(
-            all_of(device_seen(what, hides, remedy), TORCH_INSTALLED, *needs, torch_runs())
-        )
+        .then(all_of(device_seen(what, hides, remedy), TORCH_INSTALLED, *needs, torch_runs()))
         .source(seen_by)
     )
 

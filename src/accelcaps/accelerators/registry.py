@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from accelcaps.accelerators.cpu import Cpu
 from accelcaps.accelerators.cuda import Cuda
-from accelcaps.accelerators.forced import forced_by_environment, read_force
+from accelcaps.accelerators.forced import read_force
 from accelcaps.accelerators.hpu import Hpu
 from accelcaps.accelerators.klxpu import Klxpu
 from accelcaps.accelerators.mlu import Mlu
@@ -44,6 +44,7 @@ ACCELERATORS: tuple[type[Accelerator], ...] = (
 """Those that come with accelcaps, in the order in which they are considered."""
 
 _VARIABLES = ("ACCELCAPS_ACCELERATOR", "DS_ACCELERATOR")
+_FORCE = "ACCELCAPS_FORCE"
 _here: dict[str, Accelerator] = {}
 _facts_here: list[Facts] = []
 _plugins: list[Plugin] | None = None
@@ -195,9 +196,7 @@ def choose(facts: Facts | None = None, *, variables: bool = True) -> Choice:
     if chosen is None:
         integrated = {each.name for each in asked if _is_integrated(each)}
         chosen, because = _first_usable(verdicts, visible, integrated)
-    candidates = (
-        Candidate(name, v, visible[name], name == chosen) for name, v in verdicts.items()
-    )
+    candidates = (Candidate(name, v, visible[name], name == chosen) for name, v in verdicts.items())
     return Choice(chosen, because, tuple(candidates), on_purpose, tuple(plugins()))
 
 
@@ -259,7 +258,7 @@ def _make(name: str, facts: Facts | None, force: Force | None = None) -> Acceler
     forced = read_force(force, "an argument") if force else {}
     if facts is not None:
         return kind(facts, forced)
-    forced = {**forced_by_environment(), **forced}
+    forced = {**read_force(os.environ.get(_FORCE, ""), _FORCE), **forced}
     known = _here.get(name)
     if known is None or known.forced != forced:
         known = kind(_facts(), forced)

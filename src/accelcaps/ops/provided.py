@@ -1,4 +1,4 @@
-"""Which op DeepSpeed 0.19.8 provides on which accelerator: for hardware whose DeepSpeed is not here.
+"""Which op DeepSpeed 0.19.8 provides on which accelerator, for hardware without software.
 
 Where DeepSpeed is installed its own builders are asked, and this table is not looked at.
 """

@@ -101,7 +101,9 @@ def _declared(name: str, question: Question) -> Finding:
     """Judge an op where nobody asked a DeepSpeed: by what a release of it provides."""
     provided = PROVIDED.get(question.accelerator)
     if provided is not None and name not in provided and f"op.{name}" in REGISTRY:
-        text = f"op.{name}: DeepSpeed 0.19.8 has no such op for the {question.accelerator} accelerator"
+        text = (
+            f"op.{name}: DeepSpeed 0.19.8 has no such op for the {question.accelerator} accelerator"
+        )
         reason = Reason(Code.NOT_IMPLEMENTED, text)
         return Finding(Status.NO, Evidence.DECLARED, (reason,), sources=(SOURCE,))
     text = f"whether op.{name} loads depends on the software, which is not recorded"

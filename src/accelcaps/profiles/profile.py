@@ -16,7 +16,7 @@ from accelcaps.verdict import Evidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from importlib.resources.abc import Traversable
+    from importlib.abc import Traversable
 
     from accelcaps.profiles.stack import Stack
 

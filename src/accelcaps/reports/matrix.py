@@ -150,9 +150,7 @@ class Matrix:
                         yield "", line
 
 
-def matrix(
-    pattern: str = "*", on: Sequence[str] = (), stack: Stack | None = None
-) -> Matrix:
+def matrix(pattern: str = "*", on: Sequence[str] = (), stack: Stack | None = None) -> Matrix:
     """Return the matrix of a group of features.
 
     Args:
@@ -167,7 +165,7 @@ def matrix(
     """
     features = REGISTRY.in_group(pattern)
     known = {kind.name: kind for kind in accelerators()}
-    names = on or [name for name in known]
+    names = on or list(known)
     columns = []
     for name in names:
         if name in known:
@@ -181,7 +179,7 @@ def matrix(
 
 
 def _of_accelerator(kind: type[Accelerator], stack: Stack | None) -> Column:
-    """Return the column of an accelerator: all its profiles, or a device of which nothing is known."""
+    """Return the column of an accelerator: its profiles, or a device of which nothing is known."""
     owned = [each for each in profiles() if each.accelerator == kind.name]
     asked = {each.name: kind(each.facts(stack)) for each in owned}
     if not asked:
@@ -215,7 +213,8 @@ def _reasons_in_markdown(
 ) -> Iterator[str]:
     for (status, reason), alike in _alike(names, cells).items():
         if reason:
-            yield f"- `{feature}`, {', '.join(alike)}: {status}: {reason.replace('|', chr(92) + '|')}"
+            words = reason.replace("|", "\\|")
+            yield f"- `{feature}`, {', '.join(alike)}: {status}: {words}"
 
 
 def _row(first: str, words: Sequence[str], width: int, widths: Sequence[int]) -> str:
@@ -224,7 +223,7 @@ def _row(first: str, words: Sequence[str], width: int, widths: Sequence[int]) ->
 
 
 def _letters() -> Iterator[str]:
-    """Yield A, B, …, Z, A2, B2, …"""
+    """Yield A, B, …, Z, A2, B2 and so on."""
     turn = 1
     while True:
         for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ":

@@ -30,18 +30,24 @@ _ADAM = all_of(
     AVAILABLE,
     deepspeed(),
     as_rule(F.OP_FUSED_ADAM).otherwise(
-        degraded(Code.LIMITED, "only torch's Adam: without the op DeepSpeed's does not load").remedy(
-            "set optimizer.params.torch_adam to true in the DeepSpeed configuration"
-        )
+        degraded(
+            Code.LIMITED, "only torch's Adam: without the op DeepSpeed's does not load"
+        ).remedy("set optimizer.params.torch_adam to true in the DeepSpeed configuration")
     ),
 ).source(_ENGINE)
-_ONE_BIT = removed_from_deepspeed("0.19.8", "use Adam or Lamb").then(
-    all_of(
-        AVAILABLE,
-        F.COMM_ALL_REDUCE,
-        any_of(package("cupy", "cupy-cuda12x", "cupy-cuda13x", "cupy-cuda11x"), package("mpi4py")),
+_ONE_BIT = (
+    removed_from_deepspeed("0.19.8", "use Adam or Lamb")
+    .then(
+        all_of(
+            AVAILABLE,
+            F.COMM_ALL_REDUCE,
+            any_of(
+                package("cupy", "cupy-cuda12x", "cupy-cuda13x", "cupy-cuda11x"), package("mpi4py")
+            ),
+        )
     )
-).source("DeepSpeed 0.18.9, runtime/fp16/onebit/ and runtime/comm/ (cupy or mpi4py)")
+    .source("DeepSpeed 0.18.9, runtime/fp16/onebit/ and runtime/comm/ (cupy or mpi4py)")
+)
 
 OPTIMIZERS: Mapping[Feature, Rule] = {
     F.OPTIMIZER_ADAM: _ADAM,

@@ -62,4 +62,3 @@ PARALLEL: Mapping[Feature, Rule] = {
         "PyTorch 2.13, torch/distributed/fsdp/_fully_shard (public since 2.6)"
     ),
 }  # fmt: skip
-
