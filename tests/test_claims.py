@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from accelcaps import Facts
-from accelcaps.accelerators.registry import get_accelerator
-from accelcaps.accelerators.registry import sources
+from accelcaps.accelerators.registry import get_accelerator, sources
 from accelcaps.facts.collectors import collectors
 
 pytestmark = pytest.mark.stack

@@ -12,8 +12,8 @@ from accelcaps import Code, Facts, FactsFileError, NotObserved, read_facts
 from accelcaps.accelerators.registry import sources
 from accelcaps.facts import this_machine
 from accelcaps.facts.cpu import flags_of_cpuinfo
-from accelcaps.facts.visibility import visible
 from accelcaps.facts.packages import normalised
+from accelcaps.facts.visibility import visible
 
 
 class Counting:

@@ -15,10 +15,9 @@ import accelcaps
 from accelcaps import Code, Facts, NotObserved, Status
 from accelcaps import features as F
 from accelcaps.accelerators import registry
-from accelcaps.accelerators.registry import get_accelerator
+from accelcaps.accelerators.registry import get_accelerator, sources
 from accelcaps.cli import main
 from accelcaps.facts import devices as device_facts
-from accelcaps.accelerators.registry import sources
 from accelcaps.facts.collectors import collectors
 from accelcaps.facts.devices import DevicesCollector
 from accelcaps.facts.isolation import Outcome, run_probe

@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from accelcaps._version import __version__
@@ -67,6 +68,8 @@ def _report(options: argparse.Namespace) -> int:
 
     facts = _facts(options)
     choice = choose(facts, variables=_asked_for(options) is None)
+    if options.on is not None:
+        choice = replace(choice, because=f"{options.on} is a device of it")
     accelerator = _accelerator(options, facts, choice.chosen)
     accelerator.facts.collect_all(accelerator.name)  # all of it is needed: several at a time
     if options.json:

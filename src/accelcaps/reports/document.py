@@ -33,7 +33,8 @@ def report_document(accelerator: Accelerator, choice: Choice) -> dict[str, Any]:
 
     Returns:
         ``schema_version``, ``accelcaps`` (the version that wrote it), ``accelerator``,
-        ``choice``, ``devices``, ``verdicts`` (name → verdict) and ``facts``.
+        ``choice``, ``devices``, ``forced`` (name → the status that somebody decided, and who),
+        ``verdicts`` (name → verdict) and ``facts``.
     """
     from accelcaps._version import __version__
     from accelcaps.facts.model import NotObserved
@@ -47,6 +48,10 @@ def report_document(accelerator: Accelerator, choice: Choice) -> dict[str, Any]:
         "accelerator": accelerator.name,
         "choice": choice.to_json(),
         "devices": devices.to_json() if isinstance(devices, NotObserved) else list(devices),
+        "forced": {
+            str(name): {"status": said.status.value, "by": said.by}
+            for name, said in accelerator.forced.items()
+        },
         "verdicts": verdicts,
         "facts": accelerator.facts.to_json(),
     }

@@ -106,6 +106,9 @@ def _head(accelerator: Accelerator, choice: Choice) -> Iterator[_Line]:
             yield from _wrapped(
                 f"{candidate.name} is there and not used: ", _why_not(candidate.available), "red"
             )
+    for by in dict.fromkeys(said.by for said in accelerator.forced.values()):
+        names = [f"{f}={s.status}" for f, s in accelerator.forced.items() if s.by == by]
+        yield from _wrapped(f"forced by {by}: ", ", ".join(names), "magenta")
 
 
 def _group(members: Mapping[Feature, Verdict], *, limits: bool) -> Iterator[_Line]:
