@@ -25,11 +25,13 @@ if TYPE_CHECKING:
         FactsFileError,
         FeatureRegistrationError,
         LimitNotKnownError,
+        OverrideError,
+        ProfileError,
         UnknownAcceleratorError,
         UnknownFeatureError,
         UnsupportedFeatureError,
     )
-    from accelcaps.facts import Facts, NotObserved
+    from accelcaps.facts import DeviceSource, Facts, NotObserved
     from accelcaps.feature import Feature
     from accelcaps.reports.document import read_facts
     from accelcaps.verdict import Code, Evidence, Reason, Status, Verdict
@@ -41,6 +43,7 @@ __all__ = [
     "Choice",
     "CircularRuleError",
     "Code",
+    "DeviceSource",
     "Evidence",
     "Facts",
     "FactsFileError",
@@ -48,6 +51,8 @@ __all__ = [
     "FeatureRegistrationError",
     "LimitNotKnownError",
     "NotObserved",
+    "OverrideError",
+    "ProfileError",
     "Reason",
     "Status",
     "UnknownAcceleratorError",
@@ -68,6 +73,7 @@ _HOME = {
     "Choice": "accelcaps.accelerators.registry",
     "get_accelerator": "accelcaps.accelerators.registry",
     "why": "accelcaps.accelerators.registry",
+    "DeviceSource": "accelcaps.facts",
     "Facts": "accelcaps.facts",
     "NotObserved": "accelcaps.facts",
     "Feature": "accelcaps.feature",

@@ -29,7 +29,7 @@ class Forced:
 
     def finding(self, feature: Feature) -> Finding:
         """Return the finding that stands in place of the rule's."""
-        reason = Reason(Code.FORCED, f"forced to {self.status} by {self.by}")
+        reason = Reason(Code.FORCED, f"{feature} is forced to {self.status} by {self.by}")
         return Finding(self.status, Evidence.DECLARED, (reason,), sources=(f"forced: {self.by}",))
 
 
