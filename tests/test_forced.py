@@ -20,11 +20,13 @@ def forced(force):
     return get_accelerator("cuda", Facts(A100, name="x"), force=force)
 
 
-@pytest.mark.parametrize("force", ["dtype.bf16=no", {"dtype.bf16": "no"}, {F.DTYPE_BF16: Status.NO}])
+@pytest.mark.parametrize(
+    "force", ["dtype.bf16=no", {"dtype.bf16": "no"}, {F.DTYPE_BF16: Status.NO}]
+)
 def test_a_forced_verdict_stands_in_place_of_the_rule(force):
     verdict = forced(force).explain(F.DTYPE_BF16)
 
-    assert (Status.NO, [Code.FORCED]) == (verdict.status, [r.code for r in verdict.reasons])
+    assert (verdict.status, [r.code for r in verdict.reasons]) == (Status.NO, [Code.FORCED])
     assert "forced to no by an argument" in str(verdict)
     assert get_accelerator("cuda", Facts(A100, name="x")).supports(F.DTYPE_BF16)
 
@@ -40,8 +42,10 @@ def test_what_rests_on_it_follows_and_tells():
 def test_several_can_be_forced_and_the_rest_is_judged():
     acc = forced("dtype.bf16=degraded, op.async_io=yes;comm.reduce=unknown")
 
-    statuses = [acc.explain(f).status for f in ("dtype.bf16", "op.async_io", "comm.reduce", "dtype.fp16")]
-    assert [Status.DEGRADED, Status.YES, Status.UNKNOWN, Status.YES] == statuses
+    statuses = [
+        acc.explain(f).status for f in ("dtype.bf16", "op.async_io", "comm.reduce", "dtype.fp16")
+    ]
+    assert statuses == [Status.DEGRADED, Status.YES, Status.UNKNOWN, Status.YES]
     assert not acc.supports(F.DTYPE_BF16, degraded=False)
 
 
@@ -94,23 +98,23 @@ def test_a_changed_variable_is_noticed(here, monkeypatch):
 def test_forcing_the_device_steers_the_choice(here, monkeypatch):
     monkeypatch.setenv("ACCELCAPS_FORCE", "device.available=no")
 
-    assert "cuda" != accelcaps.why().chosen
+    assert accelcaps.why().chosen != "cuda"
 
 
 def test_the_report_marks_what_is_forced_and_by_what(capsys):
     on = ["report", "--on", "nvidia-t4", "--force", "dtype.bf16=yes"]
 
-    assert 0 == main(on)
+    assert main(on) == 0
     assert "forced by an argument: dtype.bf16=yes" in capsys.readouterr().out
-    assert 0 == main([*on, "--json"])
+    assert main([*on, "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
-    assert {"dtype.bf16": {"status": "yes", "by": "an argument"}} == report["forced"]
-    assert "forced" == report["verdicts"]["dtype.bf16"]["reasons"][0]["code"]
+    assert report["forced"] == {"dtype.bf16": {"status": "yes", "by": "an argument"}}
+    assert report["verdicts"]["dtype.bf16"]["reasons"][0]["code"] == "forced"
 
 
 def test_a_report_with_forced_verdicts_is_read_again_without_them(capsys, tmp_path):
     main(["report", "--on", "nvidia-t4", "--force", "dtype.bf16=yes", "--json"])
     (tmp_path / "report.json").write_text(capsys.readouterr().out)
 
-    assert 0 == main(["explain", "dtype.bf16", "--facts", str(tmp_path / "report.json")])
+    assert main(["explain", "dtype.bf16", "--facts", str(tmp_path / "report.json")]) == 0
     assert "degraded" in capsys.readouterr().out

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from accelcaps._version import __version__
-from accelcaps.errors import AccelcapsError, ProfileError
+from accelcaps.errors import AccelcapsError, ProfileError, UnknownAcceleratorError
 from accelcaps.verdict import Status
 
 if TYPE_CHECKING:
@@ -140,8 +140,12 @@ def _why(options: argparse.Namespace) -> int:
 
 
 def _profiles(options: argparse.Namespace) -> int:
+    from accelcaps.accelerators.registry import accelerators
     from accelcaps.profiles import profiles
 
+    known = [kind.name for kind in accelerators()]
+    if options.accelerator not in (None, *known):
+        raise UnknownAcceleratorError(options.accelerator, known)
     found = [each for each in profiles() if options.accelerator in (None, each.accelerator)]
     if options.json:
         _print_json(

@@ -24,7 +24,7 @@ from accelcaps.ops.rules import OpRule, reflected_ops
 from accelcaps.packages import PackageRule
 from accelcaps.rules import Finding, Question, Rule, unknown, worst
 from accelcaps.training import DERIVED
-from accelcaps.verdict import Code, Reason, Status, Value, Verdict
+from accelcaps.verdict import Code, Evidence, Reason, Status, Value, Verdict
 
 if TYPE_CHECKING:
     from accelcaps.accelerators.forced import Forced
@@ -193,6 +193,8 @@ class Accelerator:
             )
         finally:
             self._asking.pop()
+        if self.facts.evidence is Evidence.DECLARED:  # nobody looked, so nothing was detected
+            finding = replace(finding, evidence=Evidence.DECLARED)
         return finding.verdict(feature)
 
     def _find(self, rule: Rule, device: Mapping[str, Any] | None) -> Finding:

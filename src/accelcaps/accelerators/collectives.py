@@ -8,9 +8,9 @@ from accelcaps import features as F
 from accelcaps.accelerators.references import (
     BACKENDS,
     NCCL,
-    TORCH,
     TORCH_INSTALLED,
     environment,
+    torch,
 )
 from accelcaps.features import REGISTRY
 from accelcaps.rules import Finding, Question, Rule, RuleLike, all_of, no, value_of
@@ -59,16 +59,16 @@ def gloo(*, device_needs: RuleLike | None = None) -> Mapping[Feature, Rule]:
         F.COMM_SCATTER, F.COMM_BARRIER, F.COMM_MONITORED_BARRIER, F.COMM_SEND_RECV,
         F.COMM_ALL_TO_ALL_SINGLE, F.COMM_OBJECT_COLLECTIVES, F.COMM_NEW_GROUP,
     ):  # fmt: skip
-        add(feature, TORCH >= "1.8")
-    add(F.COMM_ALL_GATHER_INTO_TENSOR, TORCH >= "2.2")
-    add(F.COMM_REDUCE_SCATTER_TENSOR, TORCH >= "2.2")
-    add(F.COMM_DEVICE_MESH, TORCH >= "2.2")
-    add(F.COMM_REDUCE_SCATTER, TORCH >= "2.8")
-    add(F.COMM_ALL_TO_ALL, TORCH >= "2.12")
-    add(F.COMM_ALL_REDUCE_AVG, TORCH >= "2.8")
+        add(feature, torch("1.8"))
+    add(F.COMM_ALL_GATHER_INTO_TENSOR, torch("2.2"))
+    add(F.COMM_REDUCE_SCATTER_TENSOR, torch("2.2"))
+    add(F.COMM_DEVICE_MESH, torch("2.2"))
+    add(F.COMM_REDUCE_SCATTER, torch("2.8"))
+    add(F.COMM_ALL_TO_ALL, torch("2.12"))
+    add(F.COMM_ALL_REDUCE_AVG, torch("2.8"))
     # Until 2.8 the reduction asked for was ignored, and the sum returned: pytorch#162338.
-    add(F.COMM_REDUCE_SCATTER_AVG, TORCH >= "2.9")
-    add(F.COMM_REDUCE_SCATTER_TENSOR_AVG, TORCH >= "2.9")
+    add(F.COMM_REDUCE_SCATTER_AVG, torch("2.9"))
+    add(F.COMM_REDUCE_SCATTER_TENSOR_AVG, torch("2.9"))
     add(
         F.COMM_ALL_REDUCE_PREMUL_SUM,
         no(Code.NOT_IMPLEMENTED, "gloo has no PREMUL_SUM, in any version up to PyTorch 2.13"),
@@ -93,7 +93,7 @@ def gloo(*, device_needs: RuleLike | None = None) -> Mapping[Feature, Rule]:
                 )
             elif aspect == "bf16":
                 # "Invalid scalar type" before: pytorch#111131, added in 2.2 by PR #113557.
-                rules[feature] = all_of(plain, TORCH >= "2.2").source(_GLOO)
+                rules[feature] = all_of(plain, torch("2.2")).source(_GLOO)
             else:
                 rules[feature] = all_of(plain).source(_GLOO)
     rules[F.COMM_SYMMETRIC_MEMORY] = no(
@@ -124,7 +124,7 @@ def nccl(*, fp8_needs: Rule) -> Mapping[Feature, Rule]:
         F.COMM_SCATTER,
     ):  # fmt: skip
         add(feature, _nccl_at_least("2.7"), source=f"{_NCCL}; NCCL 2.7.3, src/nccl.h.in")
-    add(F.COMM_DEVICE_MESH, TORCH >= "2.2")
+    add(F.COMM_DEVICE_MESH, torch("2.2"))
     add(
         F.COMM_MONITORED_BARRIER,
         no(Code.NOT_IMPLEMENTED, "only gloo has a monitored barrier"),
@@ -140,7 +140,7 @@ def nccl(*, fp8_needs: Rule) -> Mapping[Feature, Rule]:
             "NCCL 2.10.3, src/nccl.h.in and release notes (bfloat16 added); pytorch#53439"
         )
         rules[aspects["fp8"]] = all_of(
-            plain, _nccl_at_least("2.24"), TORCH >= "2.8", fp8_needs
+            plain, _nccl_at_least("2.24"), torch("2.8"), fp8_needs
         ).source("NCCL 2.24.3, src/nccl.h.in and src/enqueue.cc; PyTorch 2.8, NCCLUtils.hpp")
     return rules
 
