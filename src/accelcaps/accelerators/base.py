@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from accelcaps.accelerators.packed import PACKED
 from accelcaps.errors import (
     AccelcapsError,
     CircularRuleError,
@@ -34,6 +35,8 @@ __all__ = ["INTERFACE", "Accelerator", "Limits"]
 
 INTERFACE = 1
 """What a vendor's accelerator states as ``interface``; raised when such a class must change."""
+_SHARED: Mapping[Feature, Rule] = {**DERIVED, **PACKED}
+"""What follows in the same way everywhere; an accelerator's own row goes before it."""
 
 
 class Accelerator:
@@ -165,7 +168,7 @@ class Accelerator:
         return REGISTRY.get(name, also=reflected_ops(self.facts, self.name))
 
     def _rule(self, feature: Feature) -> Rule:
-        rule = self.capabilities.get(feature) or DERIVED.get(feature)
+        rule = self.capabilities.get(feature) or _SHARED.get(feature)
         if rule is not None:
             return rule
         if feature.group == "op":
