@@ -110,7 +110,7 @@ def test_within_a_group_what_does_not_work_comes_first(t4, capsys):
     labels = [
         line.split()[0] for line in group.splitlines() if line.startswith("  ") and line[2] != " "
     ]
-    assert list(dict.fromkeys(labels)) == ["no", "degraded", "yes"]
+    assert list(dict.fromkeys(labels)) == ["no", "degraded", "unknown", "yes"]
     assert "→ use fp16" in group
 
 

@@ -103,8 +103,10 @@ def _explain(options: argparse.Namespace) -> int:
 
 
 def _features(options: argparse.Namespace) -> int:
+    from accelcaps.accelerators.registry import plugins
     from accelcaps.features import REGISTRY
 
+    plugins()  # which may bring features of their own
     found = REGISTRY.in_group(options.group)
     if options.json:
         _print_json(

@@ -103,6 +103,10 @@ class FeatureRegistry:
         """Let ``word`` stand for the feature called ``name``."""
         self._aliases[word] = name
 
+    def aliases(self) -> dict[str, Feature]:
+        """Return each other word and the feature that it stands for."""
+        return {word: self.get(name) for word, name in self._aliases.items()}
+
     def open_group(self, group: str, title: str, meaning: str) -> None:
         """Let any ``group.name`` exist; ``{}`` in title and meaning stands for the name."""
         self._open_groups[group] = _OpenGroup(title, meaning)

@@ -13,7 +13,7 @@ from accelcaps.profiles import profile, profiles
 from accelcaps.verdict import Code, Evidence, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from accelcaps.accelerators.base import Accelerator
     from accelcaps.feature import Feature
@@ -67,8 +67,10 @@ class Column:
         verdicts = {name: each.explain(feature) for name, each in self.asked.items()}
         statuses = {name: verdict.status for name, verdict in verdicts.items()}
         if len(set(statuses.values())) == 1:
-            worst = next(iter(verdicts.values()))
-            return Cell(worst.status.value, _one_line(worst))
+            name, first = next(iter(verdicts.items()))
+            of_one = "" if len(verdicts) == 1 else f" in {self.asked[name].facts.name}"
+            reason = _one_line(first)
+            return Cell(first.status.value, reason.replace(of_one, "") if of_one else reason)
         told = []
         for status in _BEST_FIRST:
             names = [name for name in statuses if statuses[name] is status]
@@ -123,8 +125,7 @@ class Matrix:
                 words = " | ".join(c.status for c in cells)
                 yield f"| `{feature}` | {words} |"
             yield ""
-            for feature, cells in members.items():
-                yield from _reasons_in_markdown(feature, names, cells)
+            yield from _reasons_in_markdown(names, members)
             yield ""
 
     def lines(self) -> Iterator[tuple[str, str]]:
@@ -209,12 +210,18 @@ def _alike(names: Sequence[str], cells: Sequence[Cell]) -> dict[tuple[str, str],
 
 
 def _reasons_in_markdown(
-    feature: Feature, names: Sequence[str], cells: Sequence[Cell]
+    names: Sequence[str], members: Mapping[Feature, Sequence[Cell]]
 ) -> Iterator[str]:
-    for (status, reason), alike in _alike(names, cells).items():
-        if reason:
-            words = reason.replace("|", "\\|")
-            yield f"- `{feature}`, {', '.join(alike)}: {status}: {words}"
+    """Yield the reasons as a list; features that say the same of the same columns are one item."""
+    told: dict[tuple[str, str, tuple[str, ...]], list[Feature]] = {}
+    for feature, cells in members.items():
+        for (status, reason), alike in _alike(names, cells).items():
+            if reason:
+                told.setdefault((status, reason, tuple(alike)), []).append(feature)
+    for (status, reason, columns), features in told.items():
+        which = ", ".join(f"`{feature}`" for feature in features)
+        words = reason.replace("|", "\\|")
+        yield f"- {which}, {', '.join(columns)}: {status}: {words}"
 
 
 def _row(first: str, words: Sequence[str], width: int, widths: Sequence[int]) -> str:
