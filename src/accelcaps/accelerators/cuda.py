@@ -14,13 +14,13 @@ from accelcaps.accelerators.cuda_rules import (
     compiles_for_device,
     device_seen,
     driver_new_enough,
-    hardware_there,
     kernel_image,
     nvcc,
     toolkit_matches,
     torch_runs,
 )
 from accelcaps.accelerators.host import HOST
+from accelcaps.accelerators.presence import hardware_there
 from accelcaps.accelerators.references import (
     COMPUTE_CAPABILITY,
     EXACT_CAPABILITY,
@@ -96,7 +96,8 @@ _LIMITED_ON_WSL = degraded(
 ).remedy("set pin_memory: false")
 _PINNED = all_of(ON_A_DEVICE, _LIMITED_ON_WSL.when(_ON_WSL))
 _RUNTIME: Mapping[Feature, Rule] = {
-    F.DEVICE_AVAILABLE: hardware_there()
+    F.DEVICE_AVAILABLE: hardware_there("NVIDIA device")
+    .source("NVML; the PCI bus (vendor 10de, class 03)")
     .then(
         all_of(
             device_seen(),

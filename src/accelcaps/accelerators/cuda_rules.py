@@ -19,7 +19,6 @@ __all__ = [
     "compiles_for_device",
     "device_seen",
     "driver_new_enough",
-    "hardware_there",
     "kernel_image",
     "nvcc",
     "toolkit_matches",
@@ -39,24 +38,6 @@ _GCC_BELOW: Mapping[str, int] = {
     "11.8": 12, "12.0": 13, "12.1": 13, "12.2": 13, "12.3": 14, "12.4": 14, "12.5": 14, "12.6": 14,
     "12.8": 15, "12.9": 15, "13.0": 16,
 }  # fmt: skip
-
-
-def hardware_there() -> Rule:
-    """Hold where the system sees a card, with or without a driver."""
-
-    def judge(question: Question) -> Finding:
-        found = question.facts.get("devices", question.accelerator)
-        if isinstance(found, NotObserved):
-            return _finding(question, Status.UNKNOWN, found.code, found.text)
-        stated = NotObserved.read(found.get("list"))
-        if stated is not None and not found.get("visible_to_system"):
-            return _finding(question, Status.UNKNOWN, stated.code, stated.text)
-        if found.get("list") or found.get("visible_to_system"):
-            return Finding(Status.YES, question.facts.evidence)
-        text = "there is no NVIDIA device on this host"
-        return _finding(question, Status.NO, Code.HARDWARE_MISSING, text)
-
-    return value_of(judge).source("NVML; the PCI bus (vendor 10de, class 03)")
 
 
 def device_seen() -> Rule:
