@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -63,12 +65,14 @@ def _devices(torch: Any, kind: str, module: str) -> dict[str, Any]:
     handle = getattr(torch, kind, None)
     if handle is None or not hasattr(handle, "is_available"):
         return {**found, "error": f"this torch has no torch.{kind}"}
-    provider = str(getattr(torch.cuda.is_available, "__module__", "")).partition(".")[0]
+    provider = _provider(torch)
     if provider != "torch":
         if kind == "cuda" and not module:
             return {**found, "error": f"torch.cuda is provided by {provider}"}
         if provider == module.partition(".")[0]:
             found["imitates"] = "torch.cuda"
+    elif kind == "cuda" and module:
+        return {**found, "error": f"torch.cuda is torch's own, and not provided by {module}"}
     found["available"] = bool(handle.is_available())
     if kind == "mps":
         return {**found, "count": int(found["available"])}
@@ -86,6 +90,19 @@ def _devices(torch: Any, kind: str, module: str) -> dict[str, Any]:
             places = range(found["count"])
             found["peer_access"] = all(reach(a, b) for a in places for b in places if a != b)
     return found
+
+
+def _provider(torch: Any) -> str:
+    """Return the package that stands behind ``torch.cuda``.
+
+    torch_xmlir leaves torch's functions in place, and answers below them. DeepSpeed takes it for
+    the provider wherever it is installed; here NVIDIA's driver on the same host speaks against it.
+    """
+    named = str(getattr(torch.cuda.is_available, "__module__", "")).partition(".")[0]
+    behind = importlib.util.find_spec("torch_xmlir") is not None
+    if named == "torch" and behind and not Path("/proc/driver/nvidia/version").exists():
+        return "torch_xmlir"
+    return named
 
 
 def _device(handle: Any, kind: str, index: int) -> dict[str, Any]:
