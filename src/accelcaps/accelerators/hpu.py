@@ -35,7 +35,7 @@ class Hpu(Accelerator):
         **BUILD, **HOST,
         F.DEVICE_AVAILABLE: usable_device(
             "Intel Gaudi",
-            "the PCI bus (vendor 1da3, class 12); habana_frameworks.torch, asked in a child process",
+            "the PCI bus (vendor 1da3, class 12); habana_frameworks.torch",
             hides="HABANA_VISIBLE_MODULES",
             remedy="install the Intel Gaudi driver",
         ),

@@ -36,7 +36,7 @@ class Mlu(Accelerator):
         **BUILD, **HOST,
         F.DEVICE_AVAILABLE: usable_device(
             "Cambricon MLU",
-            "the PCI bus (vendor cabc, class 12); /dev/cambricon_dev*; torch_mlu, asked in a child process",
+            "the PCI bus (vendor cabc, class 12); /dev/cambricon_dev*; torch_mlu",
             hides="MLU_VISIBLE_DEVICES",
             remedy="install the Cambricon driver",
         ),

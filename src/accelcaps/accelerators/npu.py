@@ -36,7 +36,7 @@ class Npu(Accelerator):
         **BUILD, **HOST,
         F.DEVICE_AVAILABLE: usable_device(
             "Ascend NPU",
-            "the PCI bus (vendor 19e5, class 12); /dev/davinci*; torch_npu, asked in a child process",
+            "the PCI bus (vendor 19e5, class 12); /dev/davinci*; torch_npu",
             hides="ASCEND_RT_VISIBLE_DEVICES",
             remedy="install the Ascend driver and CANN",
         ),

@@ -103,7 +103,8 @@ def _torch(stated: str, accelerator: str) -> tuple[dict[str, Any], dict[str, str
         )
     kind = found[1]
     section: dict[str, Any] = {
-        "version": stated if version.local else f"{stated}+{build}",
+        # macOS wheels do not name a build
+        "version": stated if version.local or accelerator == "mps" else f"{stated}+{build}",
         "cuda": f"{found[2][:-1]}.{found[2][-1]}" if kind == "cu" else None,
         "hip": build.removeprefix("rocm") if kind == "rocm" else None,
         "xpu": release if kind == "xpu" else None,
