@@ -1,0 +1,1 @@
+"""What accelcaps knows about the made-up Quoll."""
