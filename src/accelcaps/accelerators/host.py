@@ -153,7 +153,7 @@ HOST: Mapping[Feature, Rule] = {
     F.HOST_O_DIRECT: fact("limits.o_direct", "O_DIRECT", code=Code.RESOURCE_LIMIT)
     .holds("the working folder takes O_DIRECT", "the working folder's file system refuses O_DIRECT")
     .remedy("keep swap files on a local ext4 or xfs file system")
-    .source("open(2), O_DIRECT; DeepSpeed 0.19.8, ops/csrc/aio, which opens with it"),
+    .source("Linux manual, open, O_DIRECT; DeepSpeed 0.19.8, ops/csrc/aio, which opens with it"),
     F.HOST_HUGE_PAGES: _huge_pages()
     .remedy("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled (as root)")
     .source("Linux kernel documentation, Transparent Hugepage Support; hugetlbpage"),

@@ -256,7 +256,9 @@ _COMPILING: Mapping[Feature, Rule] = {
     F.BUILD_DRIVER: undocumented(
         "driver, SDK and torch_supa must be of one release, and no table tells which are"
     ).source(f"{GUIDE}, chapter 2"),
-    F.BUILD_KERNEL_IMAGE: ON_A_DEVICE.then(_kernels(untold=Status.UNKNOWN)),
+    F.BUILD_KERNEL_IMAGE: ON_A_DEVICE.then(_kernels(untold=Status.UNKNOWN)).source(
+        f"{GUIDE}, chapter 2: names of the wheels"
+    ),
     F.ATTENTION_SDPA: _HERE.source(f"{GUIDE}, torch.nn.functional"),
     F.ATTENTION_FLASH_ATTENTION: all_of(
         ON_A_DEVICE,
