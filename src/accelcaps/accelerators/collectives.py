@@ -49,7 +49,9 @@ def gloo(*, device_needs: RuleLike | None = None) -> Mapping[Feature, Rule]:
     by running two ranks of 2.13.
     """
     needs = () if device_needs is None else (device_needs,)
-    rules: dict[Feature, Rule] = {F.COMM_BACKEND: backend("gloo", *needs).source(_GLOO)}
+    rules: dict[Feature, Rule] = {
+        F.COMM_BACKEND: backend("gloo", *needs).where_recorded().source(_GLOO)
+    }
 
     def add(feature: Feature, *rule: RuleLike) -> None:
         rules[feature] = all_of(F.COMM_BACKEND, *rule).source(_GLOO)
