@@ -2,11 +2,13 @@
 
 ``torch.utils.cpp_extension`` takes the C++ compiler from ``CXX`` (else ``c++``), ``ninja`` from
 PATH, ``Python.h`` from sysconfig, and the CUDA toolkit from ``CUDA_HOME``, ``CUDA_PATH``, the
-``nvcc`` on PATH or ``/usr/local/cuda``, in that order (torch 2.13, cpp_extension.py).
+``nvcc`` on PATH or ``/usr/local/cuda``, in that order; ``hipcc`` from ``ROCM_HOME``, ``ROCM_PATH``,
+the package rocm-sdk-core, PATH or ``/opt/rocm``; ``icpx`` from PATH (torch 2.13, cpp_extension.py).
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shlex
@@ -45,6 +47,8 @@ class ToolchainCollector:
                 "ninja": pool.submit(_ninja),
                 "nvcc": pool.submit(_nvcc),
                 "nvcc_host": pool.submit(_nvcc_host),
+                "hipcc": pool.submit(_hipcc),
+                "icpx": pool.submit(_program, "icpx"),
             }
             found: dict[str, Any] = {name: part.result() for name, part in parts.items()}
         home, origin = cuda_home()
@@ -149,6 +153,17 @@ def _nvcc() -> dict[str, Any]:
         found["version"] = release[1] if release else None
         found["error"] = None if found["runs"] else answer.complaint()
     return found
+
+
+def _hipcc() -> dict[str, Any]:
+    """Return the hipcc of the ROCm that an extension build would use."""
+    home = os.environ.get("ROCM_HOME") or os.environ.get("ROCM_PATH")
+    if home is None:
+        packaged = importlib.util.find_spec("_rocm_sdk_core")
+        home = str(Path(packaged.origin).parent) if packaged and packaged.origin else None
+    if home is None and shutil.which("hipcc") is None:
+        home = "/opt/rocm"
+    return _program(str(Path(home, "bin", "hipcc")) if home else "hipcc")
 
 
 def _archs(nvcc: dict[str, Any]) -> list[str] | None:

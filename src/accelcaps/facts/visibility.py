@@ -24,6 +24,9 @@ def visible(
     """
     if "CUDA_VISIBLE_DEVICES" in names and "HIP_VISIBLE_DEVICES" not in names:
         return [_visible_to_cuda(device, devices, variables) for device in devices]
+    if "HIP_VISIBLE_DEVICES" in names and variables.get("HIP_VISIBLE_DEVICES"):
+        # HIP takes CUDA's variable for its own only where its own is not set.
+        names = [name for name in names if name != "CUDA_VISIBLE_DEVICES"]
     shown: list[bool | None] = [True] * len(devices)
     for name in names:
         listed = variables.get(name)
