@@ -43,6 +43,7 @@ __all__ = [
     "only_on",
     "package",
     "removed_from_deepspeed",
+    "since",
     "torch",
     "undocumented",
     "use_instead",
@@ -77,6 +78,14 @@ CPU_FLAGS = fact("cpu.flags", "CPU flags", code=Code.HARDWARE_UNSUPPORTED)
 def torch(version: str) -> Rule:
     """Hold for this PyTorch or a newer one; hardware without software is not asked."""
     return (version <= TORCH).remedy(f"install PyTorch {version} or newer").where_recorded()
+
+
+def since(version: str) -> Rule:
+    """Hold for this PyTorch or a newer one; which older ones have it too was not looked up."""
+    older = unknown(
+        Code.NOT_OBSERVED, f"whether a PyTorch older than {version} has it was not looked up"
+    )
+    return (version <= TORCH).otherwise(older).where_recorded()
 
 
 def deepspeed(version: str = "0") -> Rule:

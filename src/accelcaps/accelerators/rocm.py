@@ -17,6 +17,7 @@ from accelcaps.accelerators.references import (
     TORCH_INSTALLED,
     environment,
     if_recorded,
+    since,
     torch,
     undocumented,
 )
@@ -30,7 +31,6 @@ from accelcaps.accelerators.rocm_arch import (
     by_arch,
     hip,
     kernel_image,
-    since,
 )
 from accelcaps.accelerators.rocm_dtypes import DTYPES
 from accelcaps.facts.sources import DeviceSource

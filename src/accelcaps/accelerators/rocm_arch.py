@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accelcaps.accelerators.references import TORCH, environment, undocumented
+from accelcaps.accelerators.references import environment, undocumented
 from accelcaps.facts.model import NotObserved
 from accelcaps.rules import (
     Finding,
     Question,
     Rule,
     device_fact,
-    unknown,
     value_of,
     version_of,
 )
@@ -20,7 +19,7 @@ from accelcaps.verdict import Code, Reason, Status
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CDNA", "HIP", "RDNA", "architecture", "by_arch", "hip", "kernel_image", "since"]
+__all__ = ["CDNA", "HIP", "RDNA", "architecture", "by_arch", "hip", "kernel_image"]
 
 # LLVM, User Guide for AMDGPU Backend, Processors.
 GCN = "gfx900 gfx906"
@@ -82,14 +81,6 @@ def hip(version: str) -> Rule:
         .remedy(f"install a PyTorch built with ROCm {version} or newer")
         .where_recorded()
     )
-
-
-def since(version: str) -> Rule:
-    """Hold for this PyTorch or a newer one; which older ones have it too was not looked up."""
-    older = unknown(
-        Code.NOT_OBSERVED, f"whether a PyTorch older than {version} has it was not looked up"
-    )
-    return (version <= TORCH).otherwise(older).where_recorded()
 
 
 def kernel_image() -> Rule:

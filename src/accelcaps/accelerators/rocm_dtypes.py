@@ -9,6 +9,7 @@ from accelcaps.accelerators.references import (
     ON_A_DEVICE,
     TORCH,
     environment,
+    since,
     torch,
     undocumented,
     use_instead,
@@ -22,7 +23,6 @@ from accelcaps.accelerators.rocm_arch import (
     RDNA4,
     by_arch,
     hip,
-    since,
 )
 from accelcaps.rules import Finding, Question, Rule, all_of, degraded, no, value_of, yes
 from accelcaps.verdict import Code, Reason, Status

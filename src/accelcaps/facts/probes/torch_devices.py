@@ -35,6 +35,7 @@ _PROPERTIES = {
     "has_fp64": ("has_fp64",),
     "has_bf16": ("has_bfloat16_conversions",),
     "has_matrix_units": ("has_subgroup_matrix_multiply_accumulate",),
+    "has_tf32_units": ("has_subgroup_matrix_multiply_accumulate_tensor_float32",),
     "integrated": ("is_integrated_gpu", "is_integrated", "integrated"),
 }  # fmt: skip
 
