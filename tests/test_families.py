@@ -236,3 +236,34 @@ def test_two_families_of_one_machine_are_each_answered_for():
     assert choice.chosen == "cuda"
     assert (xpu.available.status, xpu.visible) == (Status.NO, True)
     assert xpu.available.reasons[0].code in (Code.DRIVER_MISSING, Code.SOFTWARE_BUILD)
+
+
+BACKEND = """
+import os
+def _import_device_backends():
+    raise RuntimeError(
+        "Failed to load the backend extension: torch_npu. You can disable extension auto-loading "
+        "with TORCH_DEVICE_BACKEND_AUTOLOAD=0."
+    ) from ImportError("libhccl.so: cannot open shared object file")
+if os.environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD", "1") == "1":
+    _import_device_backends()
+"""
+
+
+class TestABackendThatTorchLoadsByItself:
+    """torch_npu without CANN makes ``import torch`` itself fail, for the CPU too."""
+
+    def test_the_real_cause_and_the_way_out_are_told(self, host):
+        choice, available = host(BACKEND, torch_npu="import torch", nvml=False)
+
+        assert available["cpu"]["status"] == available["npu"]["status"] == "no"
+        assert "libhccl.so" in words(available["cpu"])
+        assert "libhccl.so" in words(available["npu"])
+        assert "export TORCH_DEVICE_BACKEND_AUTOLOAD=0" in available["cpu"]["remedies"]
+        assert choice["chosen"] == "cpu"
+
+    def test_without_it_the_cpu_works(self, host, monkeypatch):
+        monkeypatch.setenv("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+        _, available = host(BACKEND, torch_npu="import torch", nvml=False)
+
+        assert available["cpu"]["status"] == "yes"

@@ -15,6 +15,7 @@ from accelcaps.accelerators.references import (
     TORCH_INSTALLED,
     if_recorded,
     torch,
+    torch_imports,
     undocumented,
     use_instead,
 )
@@ -165,9 +166,10 @@ _NO_STREAMS = no(
     Code.NOT_IMPLEMENTED, "work on the CPU runs at once: torch.cpu.Stream and Event do nothing"
 ).source(_TORCH_CPU)
 _RUNTIME: Mapping[Feature, Rule] = {
-    F.DEVICE_AVAILABLE: TORCH_INSTALLED.then(
-        fact("torch.runtime", "torch").exists("torch can be imported").where_recorded()
-    ).source("the installed PyTorch, imported: every build has the CPU"),
+    F.DEVICE_AVAILABLE: TORCH_INSTALLED.then(torch_imports().where_recorded()).source(
+        "PyTorch 2.13, torch/__init__.py, _import_device_backends",
+        "the installed PyTorch, imported: every build has the CPU",
+    ),
     F.DEVICE_SYNCHRONOUS: yes("the CPU runs its work at once").source(_DS_CPU),
     F.DEVICE_HOST_TIMERS: all_of(F.DEVICE_SYNCHRONOUS).source(_DS_CPU),
     F.DEVICE_RESOLVES_DATA_DEPENDENCY: all_of(F.DEVICE_SYNCHRONOUS).source(_DS_CPU),

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.version import Version
 
-from accelcaps.accelerators.references import COMPUTE_CAPABILITY, TORCH_CUDA, environment
+from accelcaps.accelerators.references import (
+    COMPUTE_CAPABILITY,
+    TORCH_CUDA,
+    environment,
+    without_autoload,
+)
 from accelcaps.facts.model import NotObserved
 from accelcaps.rules import Finding, Question, Rule, value_of, version
 from accelcaps.verdict import Code, Evidence, Reason, Status
@@ -123,7 +128,7 @@ def torch_runs() -> Rule:
         if found.get("available") and not found.get("error"):
             return _finding(question, Status.YES, Code.MET, "torch.cuda.is_available() is true")
         text = f"torch cannot use it: {found.get('error') or 'torch.cuda.is_available() is false'}"
-        return _finding(question, Status.NO, Code.RUNTIME_FAILED, text)
+        return _finding(question, Status.NO, Code.RUNTIME_FAILED, text, *without_autoload(text))
 
     return value_of(judge).where_recorded().source("torch.cuda, asked in a child process")
 

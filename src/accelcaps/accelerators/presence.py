@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from accelcaps.accelerators.references import TORCH_INSTALLED
+from accelcaps.accelerators.references import TORCH_INSTALLED, without_autoload
 from accelcaps.facts.model import NotObserved
 from accelcaps.rules import Finding, Question, Rule, RuleLike, all_of, value_of
 from accelcaps.verdict import Code, Evidence, Reason, Status
@@ -108,7 +108,7 @@ def torch_runs() -> Rule:
         missing = found.get("installed") is False
         code = Code.SOFTWARE_MISSING if missing else Code.RUNTIME_FAILED
         text = f"torch cannot use it: {found.get('error') or 'is_available() is false'}"
-        return _finding(question, Status.NO, code, text)
+        return _finding(question, Status.NO, code, text, *without_autoload(text))
 
     return value_of(judge).where_recorded().source("torch, asked in a child process")
 

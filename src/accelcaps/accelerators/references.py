@@ -45,8 +45,10 @@ __all__ = [
     "removed_from_deepspeed",
     "since",
     "torch",
+    "torch_imports",
     "undocumented",
     "use_instead",
+    "without_autoload",
 ]
 
 TORCH = version_of("torch.version", "PyTorch", absent="PyTorch is not installed")
@@ -73,6 +75,33 @@ COMPUTE_CAPABILITY = device_fact(
 EXACT_CAPABILITY = COMPUTE_CAPABILITY.coded(Code.HARDWARE_UNSUPPORTED)
 """The same, for rules that newer hardware does not meet either."""
 CPU_FLAGS = fact("cpu.flags", "CPU flags", code=Code.HARDWARE_UNSUPPORTED)
+
+
+def torch_imports() -> Rule:
+    """Hold where a child process could import torch, with the backends that packages add to it."""
+
+    def judge(question: Question) -> Finding:
+        found = question.facts.get("torch", "runtime")
+        evidence = question.facts.evidence
+        if isinstance(found, NotObserved):
+            return Finding(Status.UNKNOWN, evidence, (found.reason(),))
+        failed = found.get("autoload_error")
+        if failed is None:
+            return Finding(Status.YES, evidence, (Reason(Code.MET, "torch can be imported"),))
+        reason = Reason(Code.RUNTIME_FAILED, f"torch cannot be imported: {failed}")
+        return Finding(Status.NO, evidence, (reason,), without_autoload(reason.text))
+
+    return value_of(judge)
+
+
+def without_autoload(error: str) -> tuple[str, ...]:
+    """Return what to do where torch fails because a backend that it loads by itself fails."""
+    if "backend extension" not in error:
+        return ()
+    return (
+        "export TORCH_DEVICE_BACKEND_AUTOLOAD=0",
+        "uninstall the package that brings the backend, or install what it needs",
+    )
 
 
 def torch(version: str) -> Rule:

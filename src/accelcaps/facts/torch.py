@@ -70,10 +70,13 @@ class TorchRuntimeCollector:
         if loaded is not None and hasattr(loaded, "version"):
             from accelcaps.facts.probes.torch_runtime import describe
 
-            return describe(loaded)
+            return {**describe(loaded), "autoload_error": None}  # it was imported
         outcome = run_probe("accelcaps.facts.probes.torch_runtime:probe", deadline=_DEADLINE)
         if "runtime" in outcome.results:
-            return dict(outcome.results["runtime"])
+            failed = outcome.results.get("autoload_error")
+            if failed is None and outcome.failure is not None:
+                failed = outcome.failure.text
+            return {**outcome.results["runtime"], "autoload_error": failed}
         return outcome.failure or NotObserved(Code.PROBE_CRASHED, "torch said nothing")
 
 

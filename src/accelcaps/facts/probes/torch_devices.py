@@ -8,6 +8,8 @@ import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from accelcaps.facts.probes.torch_runtime import failed_import
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -54,8 +56,7 @@ def probe(report: Report, kind: str, module: str) -> None:
         if module:
             importlib.import_module(module)
     except Exception as error:  # an OSError for a library, a RuntimeError of an autoloaded package
-        what = module or "torch"
-        text = f"{what} cannot be imported: {type(error).__name__}: {error}".splitlines()[0]
+        text = f"{module or 'torch'} cannot be imported: {failed_import(error)}"
         report("devices", {"available": False, "count": 0, "error": text, "imports": False})
         return
     report("devices", {**_devices(torch, kind, module), "imports": True})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -9,14 +10,45 @@ if TYPE_CHECKING:
 
     from accelcaps.facts.isolation import Report
 
-__all__ = ["describe", "probe"]
+__all__ = ["describe", "failed_import", "probe"]
+
+
+_AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 
 
 def probe(report: Report) -> None:
-    """Import torch and report :func:`describe`."""
+    """Import torch and report :func:`describe`, then ``autoload_error``.
+
+    torch imports the backends that packages such as torch_npu add, and fails where one of them
+    does. It is imported without them first, so that what torch itself can do is told all the same.
+    """
+    autoloads = os.environ.get(_AUTOLOAD, "1") == "1"
+    os.environ[_AUTOLOAD] = "0"
     import torch
 
     report("runtime", describe(torch))
+    load = getattr(torch, "_import_device_backends", None)  # since torch 2.5
+    if not autoloads or load is None:
+        return
+    report("autoload_error")
+    try:
+        load()
+    except Exception as error:
+        report("autoload_error", failed_import(error))
+    else:
+        report("autoload_error", None)
+
+
+def failed_import(error: BaseException) -> str:
+    """Return in one line why an import failed, with the error that torch's own one hides."""
+    text = f"{type(error).__name__}: {error}".splitlines()[0]
+    cause = error.__cause__
+    while cause is not None and cause.__cause__ is not None:
+        cause = cause.__cause__
+    if cause is None:
+        return text
+    hidden = f"{type(cause).__name__}: {cause}".splitlines()[0]
+    return f"{text} The cause is {hidden}"
 
 
 def describe(torch: Any) -> dict[str, Any]:
