@@ -41,6 +41,7 @@ NAMES = [
     "intel-max-1550",
     "intel-arc-a770",
     "intel-arc-b580",
+    "huawei-ascend-910b",
     "apple-m1",
     "apple-m2",
     "apple-m3",

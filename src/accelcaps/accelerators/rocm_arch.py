@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accelcaps.accelerators.references import environment, undocumented
+from accelcaps.accelerators.kinds import by_kind
+from accelcaps.accelerators.references import environment
 from accelcaps.facts.model import NotObserved
 from accelcaps.rules import (
     Finding,
@@ -53,25 +54,7 @@ def by_arch(table: Mapping[str, Rule], *, what: str) -> Rule:
         table: architectures, with spaces between them → their rule.
         what: what is not known of an architecture that the table does not name.
     """
-    rules: dict[str, Rule] = {}
-    for names, rule in table.items():
-        for name in names.split():
-            if name in rules:
-                raise ValueError(f"{name} has two rules about {what}")
-            rules[name] = rule
-
-    def judge(question: Question) -> Finding:
-        found = architecture(question)
-        if isinstance(found, NotObserved):
-            return Finding(Status.UNKNOWN, question.facts.evidence, (found.reason(),))
-        rule = rules.get(found) or undocumented(f"{what} of {found} was not looked up")
-        finding = rule.judge(question)
-        if finding.reasons or finding.status is not Status.YES:
-            return finding
-        reason = Reason(Code.MET, f"architecture is {found}")
-        return Finding(Status.YES, finding.evidence, (reason,))
-
-    return value_of(judge, per_device=True)
+    return by_kind(architecture, table, what=what)
 
 
 def hip(version: str) -> Rule:

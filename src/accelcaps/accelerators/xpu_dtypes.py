@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from accelcaps import features as F
+from accelcaps.accelerators.kinds import by_kind
 from accelcaps.accelerators.references import (
     ON_A_DEVICE,
     since,
@@ -14,7 +15,6 @@ from accelcaps.accelerators.references import (
     use_instead,
 )
 from accelcaps.rules import (
-    Finding,
     Question,
     Rule,
     all_of,
@@ -22,10 +22,9 @@ from accelcaps.rules import (
     device_fact,
     no,
     unknown,
-    value_of,
     yes,
 )
-from accelcaps.verdict import Code, Reason, Status
+from accelcaps.verdict import Code
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,18 +65,7 @@ def by_generation(table: Mapping[str, Rule], *, what: str) -> Rule:
         table: generations, with spaces between them → their rule.
         what: what is not known of a generation that the table does not name.
     """
-    rules = {name: rule for names, rule in table.items() for name in names.split()}
-
-    def judge(question: Question) -> Finding:
-        found = generation(question)
-        if question.device is None:
-            reason = Reason(Code.NOT_OBSERVED, "there is no device to tell by")
-            return Finding(Status.UNKNOWN, question.facts.evidence, (reason,))
-        name = question.device.get("name") or "this GPU"
-        rule = rules.get(found or "") or undocumented(f"{what} of {name} was not looked up")
-        return rule.judge(question)
-
-    return value_of(judge, per_device=True)
+    return by_kind(generation, table, what=what)
 
 
 def _has(fact: str, label: str, text: str, unmet: str) -> Rule:
