@@ -41,6 +41,8 @@ NAMES = [
     "intel-max-1550",
     "intel-arc-a770",
     "intel-arc-b580",
+    "intel-gaudi-2",
+    "intel-gaudi-3",
     "huawei-ascend-910b",
     "apple-m1",
     "apple-m2",

@@ -61,6 +61,8 @@ class DevicesCollector:
             seen_by_torch = facts.section("torch", "devices", key).get("list")
             if seen_by_torch:
                 found["list"] = [{**device, "visible": True} for device in seen_by_torch]
+        if found["driver"] is None and isinstance(found["list"], list) and found["list"]:
+            found["driver"] = _driver_of(found["list"])
         return found
 
 
@@ -78,6 +80,14 @@ def _take(outcome: Outcome, found: dict[str, Any], source: DeviceSource, facts: 
     elif outcome.failure is not None and not _means_no_driver(outcome.failure):
         found["list"] = outcome.failure
         found["driver"] = found["driver"] or outcome.failure
+
+
+def _driver_of(devices: list[dict[str, Any]]) -> dict[str, Any] | NotObserved:
+    """Return the driver that the framework names: devices that are listed have one."""
+    told = [device["driver"] for device in devices if device.get("driver")]
+    if told:
+        return {"version": told[0]}
+    return NotObserved(Code.NOT_OBSERVED, "nothing here tells the version of the driver")
 
 
 def _framework_has_it(source: DeviceSource, facts: Facts) -> bool:
