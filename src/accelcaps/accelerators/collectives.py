@@ -50,7 +50,7 @@ def gloo(*, device_needs: RuleLike | None = None) -> Mapping[Feature, Rule]:
     """
     needs = () if device_needs is None else (device_needs,)
     rules: dict[Feature, Rule] = {
-        F.COMM_BACKEND: backend("gloo", *needs).where_recorded().source(_GLOO)
+        F.COMM_BACKEND: all_of(*needs, backend("gloo").where_recorded()).source(_GLOO)
     }
 
     def add(feature: Feature, *rule: RuleLike) -> None:

@@ -308,7 +308,8 @@ class Cpu(Accelerator):
     title = "CPU"
     seen_by = DeviceSource(torch_type="cpu")
     capabilities: ClassVar[Mapping[Feature, Rule]] = {
-        **BUILD, **HOST, **gloo(), **_DTYPES, **_RUNTIME, **_COMPILING, **_DEEPSPEED, **_LIMITS,
+        **BUILD, **HOST, **gloo(device_needs=_USABLE), **_DTYPES, **_RUNTIME, **_COMPILING,
+        **_DEEPSPEED, **_LIMITS,
         F.COMM_GPU_DIRECT_RDMA: no(
             Code.HARDWARE_MISSING, "there is no device memory for the adapter to reach"
         ).source("NVIDIA GPUDirect RDMA documentation"),

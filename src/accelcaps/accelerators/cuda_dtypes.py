@@ -76,16 +76,22 @@ _BLOCK_SCALED = (COMPUTE_CAPABILITY >= "10.0").then(
         degraded(Code.LIMITED, "only with the first matrix row-major and the second column-major")
     )
 )
-_INT8 = any_of(
-    COMPUTE_CAPABILITY >= "8.0",
-    (COMPUTE_CAPABILITY >= "7.5").then(
-        built_with("12.3").otherwise(
-            degraded(Code.LIMITED, "torch._int_mm only with the second matrix column-major")
-        )
-    ),
-    COMPUTE_CAPABILITY.between("6.1", "7.5").then(
-        degraded(Code.SLOW, "below compute capability 7.5 by dp4a, without tensor cores")
-    ),
+_INT8 = (COMPUTE_CAPABILITY >= "6.1").then(
+    any_of(
+        COMPUTE_CAPABILITY.between("8.0", "10.3"),
+        COMPUTE_CAPABILITY >= "11.0",
+        COMPUTE_CAPABILITY.between("10.3", "11.0").then(
+            degraded(Code.SLOW, "int8 runs below the rate of bf16: this GPU has few int8 units")
+        ),
+        COMPUTE_CAPABILITY.between("7.5", "8.0").then(
+            built_with("12.3").otherwise(
+                degraded(Code.LIMITED, "torch._int_mm only with the second matrix column-major")
+            )
+        ),
+        COMPUTE_CAPABILITY.between("6.1", "7.5").then(
+            degraded(Code.SLOW, "below compute capability 7.5 by dp4a, without tensor cores")
+        ),
+    )
 )
 
 
@@ -132,7 +138,8 @@ DTYPES: Mapping[Feature, Rule] = {
         EXACT_CAPABILITY.between("10.0", "11.0").then(all_of(built_with("12.8"), torch("2.10"))),
     ).source(_TABLE_33, f"{_SCALED_MM}, _check_mxfp4_support", "PyTorch PR #166526 (2.10)"),
     F.DTYPE_INT8: all_of(ON_A_DEVICE, _INT8).source(
-        _TABLE_33, "CUDA 13.0, crt/mma.h and sm_61_intrinsics.h; PyTorch PR #169961"
+        _TABLE_33, "NVIDIA GB300 NVL72 datasheet (165 of 2500 TOPS)",
+        "CUDA 13.0, crt/mma.h and sm_61_intrinsics.h; PyTorch PR #169961",
     ),
     F.DTYPE_INT4: all_of(
         ON_A_DEVICE,
