@@ -89,12 +89,16 @@ class OpRule(Rule):
             return worst([*_refusal(builder, question), *_device(builder, question), loads])
         willing = [*_compatibility(builder, question), *_refusal(builder, question)]
         first = [as_rule(f"op.{name}").judge(question) for name in builder.get("loads_first", ())]
+        bound = list(_binding(builder, question))
+        if builder.get("compiles") is False and not builder.get("refusal"):
+            nothing = _met(question, "nothing is compiled: its builder loads Python")
+            return worst([*willing, *first, *_device(builder, question), *bound, nothing])
         ninja = as_rule(F.BUILD_NINJA).judge(question)
         build = worst([*_needs(builder, question)])
         earlier = _earlier_build(builder, question)
         if earlier is not None:  # ninja builds again only what it does not find up to date
             build = earlier if builder["cached"].get("fresh") else best([earlier, build])
-        return worst([*willing, *first, ninja, build, *_folder(builder, question)])
+        return worst([*willing, *first, ninja, build, *bound, *_folder(builder, question)])
 
 
 def _declared(name: str, question: Question) -> Finding:
@@ -208,6 +212,17 @@ def _needs(builder: Mapping[str, Any], question: Question) -> Iterator[Finding]:
         text = f"the compiler does not take what the builder asks for: {build['flags_error']}"
         yield _no(question, Reason(Code.TOOLCHAIN_MISMATCH, text))
     yield _met(question, "what it needs is present")
+
+
+def _binding(builder: Mapping[str, Any], question: Question) -> Iterator[Finding]:
+    """Yield that DeepSpeed's own modules use another builder of this name."""
+    if builder.get("bound") is False:
+        text = (
+            "only by get_accelerator().create_op_builder(): DeepSpeed's own modules keep the "
+            "builder of the accelerator that it found when it was imported"
+        )
+        reason = Reason(Code.LIMITED, text)
+        yield Finding(Status.DEGRADED, question.facts.evidence, (reason,))
 
 
 def _device(builder: Mapping[str, Any], question: Question) -> Iterator[Finding]:

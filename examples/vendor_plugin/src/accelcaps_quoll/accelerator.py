@@ -79,6 +79,7 @@ class Quoll(Accelerator):
         without_signs=True,  # it is on no bus
         visibility=("QUOLL_VISIBLE_DEVICES",),
         by_uuid="QUOLL_VISIBLE_DEVICES",
+        deepspeed="torch_quoll.deepspeed:QuollAccelerator",
     )
     capabilities: ClassVar[Mapping[Feature, Rule]] = {
         **BUILD, **HOST, **_DTYPES,

@@ -96,6 +96,7 @@ def _observe(builder: Any, scratch: Path) -> tuple[dict[str, Any], Plan | None]:
     }
     if found["placeholder"]:
         return found, None
+    found["bound"] = _is_bound(builder)
     found |= _compatibility(builder)
     found |= _languages(builder)
     rehearsal, plan = _rehearse(builder, scratch)
@@ -105,6 +106,18 @@ def _observe(builder: Any, scratch: Path) -> tuple[dict[str, Any], Plan | None]:
 def _is_placeholder(builder: Any) -> bool:
     """Whether a builder only stands where this accelerator has none."""
     return any("NotImplemented" in each.__name__ for each in type(builder).__mro__)
+
+
+def _is_bound(builder: Any) -> bool:
+    """Whether DeepSpeed's own modules mean this builder by its name.
+
+    They take the builders of the accelerator that is there when DeepSpeed is imported, which one
+    of a vendor's package cannot be: it is set later.
+    """
+    import deepspeed.ops.op_builder
+
+    named = getattr(deepspeed.ops.op_builder, type(builder).__name__, None)
+    return named is None or named.__module__ == type(builder).__module__
 
 
 def _is_prebuilt(builder: Any) -> bool:
@@ -176,9 +189,10 @@ def _languages(builder: Any) -> dict[str, Any]:
 def _rehearse(builder: Any, scratch: Path) -> tuple[dict[str, Any], Plan | None]:
     """Run ``builder.load()`` up to the compiler; return what happened, and the plan it made."""
     found: dict[str, Any] = {
-        "loads_first": [], "refusal": None, "build": None, "cached": None, "folder": None
+        "loads_first": [], "refusal": None, "compiles": False, "build": None, "cached": None,
+        "folder": None,
     }  # fmt: skip
-    with _captured(), _no_compiler(builder, scratch, found["loads_first"]):
+    with _captured(), _no_compiler(builder, scratch, found):
         try:
             builder.load(verbose=False)
         except Exception as error:
@@ -197,8 +211,11 @@ def _rehearse(builder: Any, scratch: Path) -> tuple[dict[str, Any], Plan | None]
 
 
 @contextlib.contextmanager
-def _no_compiler(builder: Any, scratch: Path, loads_first: list[str]) -> Iterator[None]:
-    """Stop torch short of starting ninja, and other builders short of anything."""
+def _no_compiler(builder: Any, scratch: Path, found: dict[str, Any]) -> Iterator[None]:
+    """Stop torch short of starting ninja, and other builders short of anything.
+
+    What the builder does is put into ``found``: whether it compiles, and what it loads first.
+    """
     from deepspeed.ops.op_builder.builder import OpBuilder
     from torch.utils import cpp_extension
 
@@ -206,8 +223,9 @@ def _no_compiler(builder: Any, scratch: Path, loads_first: list[str]) -> Iterato
 
     def rehearsed(self: Any, verbose: bool = True) -> Any:
         if self.name != builder.name:
-            loads_first.append(self.name)
+            found["loads_first"].append(self.name)
             return types.ModuleType(self.name)
+        found["compiles"] = True
         return jit_load(self, verbose)
 
     def stand_in(name: str, *_: Any, **__: Any) -> types.ModuleType:
