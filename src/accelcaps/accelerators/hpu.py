@@ -14,13 +14,20 @@ from accelcaps.accelerators.kinds import by_kind
 from accelcaps.accelerators.limits import device_limits
 from accelcaps.accelerators.presence import torch_runs, usable_device
 from accelcaps.accelerators.references import (
-    BACKENDS,
     ON_A_DEVICE,
-    TORCH_INSTALLED,
     environment,
     torch,
     undocumented,
     use_instead,
+)
+from accelcaps.accelerators.rows import (
+    CUDA_KERNELS,
+    FORK_SAFE,
+    NO_DEEPCOMPILE,
+    NO_MONITORED_BARRIER,
+    deepspeeds_word,
+    no_other_toolkits,
+    own_backend,
 )
 from accelcaps.facts.sources import DeviceSource
 from accelcaps.rules import (
@@ -29,7 +36,6 @@ from accelcaps.rules import (
     Rule,
     all_of,
     degraded,
-    fact,
     no,
     unknown,
     value_of,
@@ -135,35 +141,41 @@ _DTYPES: Mapping[Feature, Rule] = {
 }  # fmt: skip
 
 
-def _lazy(question: Question) -> Finding:
-    """HPU graphs are of the lazy mode; torch.compile with Gaudi's backend of the other one."""
-    mode = environment(question, "PT_HPU_LAZY_MODE")
-    evidence = question.facts.evidence
-    if mode == "1":
-        return Finding(Status.YES, evidence, (Reason(Code.NOTE, "PT_HPU_LAZY_MODE is 1"),))
-    if mode is None:
-        text = "only in the lazy mode, which older releases start in and newer ones do not"
-        return Finding(Status.DEGRADED, evidence, (Reason(Code.LIMITED, text),),
-                       ("export PT_HPU_LAZY_MODE=1",))  # fmt: skip
-    text = f"PT_HPU_LAZY_MODE is {mode}, and it needs the lazy mode"
-    return Finding(Status.NO, evidence, (Reason(Code.POLICY, text),),
-                   ("export PT_HPU_LAZY_MODE=1",))  # fmt: skip
+def _mode(wanted: str, usual: str, refused: str) -> Rule:
+    """HPU graphs are of the lazy mode; torch.compile with Gaudi's backend is of the other one.
+
+    Args:
+        wanted: what PT_HPU_LAZY_MODE must be.
+        usual: what is so where it is not set.
+        refused: what is so where it is set to the other mode.
+    """
+
+    def judge(question: Question) -> Finding:
+        mode = environment(question, "PT_HPU_LAZY_MODE")
+        evidence = question.facts.evidence
+        if mode == wanted:
+            reason = Reason(Code.NOTE, f"PT_HPU_LAZY_MODE is {mode}")
+            return Finding(Status.YES, evidence, (reason,))
+        status, reason = (
+            (Status.DEGRADED, Reason(Code.LIMITED, usual))
+            if mode is None
+            else (Status.NO, Reason(Code.POLICY, f"PT_HPU_LAZY_MODE is {mode}: {refused}"))
+        )
+        return Finding(status, evidence, (reason,), (f"export PT_HPU_LAZY_MODE={wanted}",))
+
+    return value_of(judge)
 
 
-def _eager(question: Question) -> Finding:
-    mode = environment(question, "PT_HPU_LAZY_MODE")
-    evidence = question.facts.evidence
-    if mode == "0":
-        return Finding(Status.YES, evidence, (Reason(Code.NOTE, "PT_HPU_LAZY_MODE is 0"),))
-    if mode is None:
-        text = "only outside the lazy mode, which older releases start in"
-        return Finding(Status.DEGRADED, evidence, (Reason(Code.LIMITED, text),),
-                       ("export PT_HPU_LAZY_MODE=0",))  # fmt: skip
-    text = f"PT_HPU_LAZY_MODE is {mode}, and the lazy mode compiles nothing"
-    return Finding(Status.NO, evidence, (Reason(Code.POLICY, text),),
-                   ("export PT_HPU_LAZY_MODE=0",))  # fmt: skip
-
-
+_LAZY = _mode(
+    "1",
+    "only in the lazy mode, which older releases start in and newer ones do not",
+    "graphs are captured in the lazy mode only",
+)
+_EAGER = _mode(
+    "0",
+    "only outside the lazy mode, which older releases start in",
+    "the lazy mode compiles nothing",
+)
 _PYTHON_API = f"{_GUIDE}, Python APIs (habana_frameworks.torch.hpu)"
 _RUNTIME: Mapping[Feature, Rule] = {
     F.DEVICE_AVAILABLE: usable_device(
@@ -178,7 +190,7 @@ _RUNTIME: Mapping[Feature, Rule] = {
     F.RUNTIME_STREAM_PRIORITIES: _NOT_TOLD.source(_PYTHON_API),
     F.RUNTIME_EVENTS: _HERE.source(f"{_PYTHON_API}: Event"),
     F.RUNTIME_EVENT_TIMING: _HERE.source(f"{_PYTHON_API}: Event.elapsed_time", _DS_HPU),
-    F.RUNTIME_GRAPH_CAPTURE: all_of(ON_A_DEVICE, value_of(_lazy)).source(
+    F.RUNTIME_GRAPH_CAPTURE: all_of(ON_A_DEVICE, _LAZY).source(
         f"{_MATRIX}: HPU Graphs", f"{_DS_HPU}, create_graph"
     ),
     F.RUNTIME_RNG_PER_DEVICE: _HERE.source(_DS_HPU, "habana_frameworks.torch.hpu.random"),
@@ -189,9 +201,7 @@ _RUNTIME: Mapping[Feature, Rule] = {
     F.RUNTIME_PROFILER_RANGES_DOMAIN: undocumented("Intel tells of no named ranges").source(
         f"{_GUIDE}, Profiling with PyTorch"
     ),
-    F.RUNTIME_FORK_SAFE: yes("no device is opened in the process that asks").source(
-        "accelcaps: what opens a device is asked in a child process"
-    ),
+    **FORK_SAFE,
     F.MEMORY_PINNED_HOST: _HERE.source(f"{_GUIDE}, pin_memory of DataLoader; {_DS_HPU}"),
     F.MEMORY_PINNED_HOST_NATIVE: all_of(F.OP_PIN_MEMORY, F.HOST_MEMLOCK).source(
         "DeepSpeed 0.19.8, op_builder/hpu"
@@ -231,21 +241,16 @@ def _collectives() -> Mapping[Feature, Rule]:
     for feature in (F.COMM_ALL_REDUCE_AVG, F.COMM_REDUCE_SCATTER_AVG,
                     F.COMM_REDUCE_SCATTER_TENSOR_AVG, F.COMM_ALL_REDUCE_PREMUL_SUM):  # fmt: skip
         rules[feature] = _NO_AVG.source(_HCCL)
-    rules[F.COMM_MONITORED_BARRIER] = no(_NONE, "only gloo has a monitored barrier").source(
-        "PyTorch 2.13, torch/csrc/distributed/c10d/Backend.hpp"
-    )
+    rules.update(NO_MONITORED_BARRIER)
     rules[F.COMM_COALESCING] = undocumented("Intel does not tell of coalesced groups").source(_HCCL)
     return rules
 
 
 _COMM: Mapping[Feature, Rule] = {
     **_collectives(),
-    F.COMM_BACKEND: all_of(
-        ON_A_DEVICE, TORCH_INSTALLED.where_recorded(),
-        BACKENDS.is_not_empty("this PyTorch is built without torch.distributed").where_recorded(),
-        value_of(lambda question: Finding(Status.YES, question.facts.evidence, value="hccl")),
-    ).source(
-        f"{_GUIDE}, Distributed Training: import habana_frameworks.torch.distributed.hccl", _DS_HPU
+    **own_backend(
+        "hccl",
+        f"{_GUIDE}, Distributed Training: import habana_frameworks.torch.distributed.hccl", _DS_HPU,
     ),
     F.COMM_SYMMETRIC_MEMORY: _NOT_TOLD.source(_PYTHON_API),
     F.COMM_GPU_DIRECT_RDMA: undocumented(
@@ -265,18 +270,11 @@ _COMPILING: Mapping[Feature, Rule] = {
     F.COMPILE_INDUCTOR: no(_NONE, "torch.compile works with backend='hpu_backend' only")
     .remedy("torch.compile(backend='hpu_backend')")
     .source(f"{_MATRIX}: torch.compile(backend=\"inductor\")"),
-    F.COMPILE_TORCH_COMPILE: all_of(ON_A_DEVICE, value_of(_eager)).source(
+    F.COMPILE_TORCH_COMPILE: all_of(ON_A_DEVICE, _EAGER).source(
         f"{_MATRIX}: torch.compile(backend=\"hpu_backend\")", f"{_DS_HPU}, get_compile_backend"
     ),
-    F.COMPILE_DEEPCOMPILE: no(
-        Code.POLICY, "DeepSpeed registers its compiler passes for the cuda accelerator only"
-    ).source("DeepSpeed 0.19.8, compile/util.py, is_deepcompile_supported"),
-    **dict.fromkeys(
-        (F.BUILD_CUDA, F.BUILD_HIP, F.BUILD_SYCL),
-        no(Code.HARDWARE_UNSUPPORTED, "Gaudi is not such a device").source(
-            "PyTorch 2.13, torch/utils/cpp_extension.py"
-        ),
-    ),
+    **NO_DEEPCOMPILE,
+    **no_other_toolkits("Gaudi"),
     F.BUILD_DRIVER: torch_runs().otherwise(
         unknown(
             Code.NOT_OBSERVED,
@@ -291,29 +289,12 @@ _COMPILING: Mapping[Feature, Rule] = {
     ),
     F.ATTENTION_FLASH_ATTENTION: _OWN_KERNEL,
     F.ATTENTION_MEM_EFFICIENT: _OWN_KERNEL,
-    **dict.fromkeys(
-        (F.ATTENTION_CUDNN, F.ATTENTION_FLASH_ATTN_PACKAGE, F.ATTENTION_FLASH_ATTN_3),
-        no(Code.HARDWARE_UNSUPPORTED, "it is a CUDA kernel").source(
-            "PyTorch 2.13, torch/nn/attention; flash-attention README"
-        ),
-    ),
+    **CUDA_KERNELS,
     F.ATTENTION_PAGED: undocumented(
         "Intel's vLLM has one; no package that is looked for here does"
     ).source("HabanaAI/vllm-hpu-extension README"),
     F.OP_GROUPED_MM: _NOT_TOLD.source(_OPERATORS),
 }  # fmt: skip
-
-_OWN = "ops.{accelerator}.accelerator"
-_DEEPSPEED: Mapping[Feature, Rule] = {
-    F.DEEPSPEED_FP16: fact(f"{_OWN}.is_fp16_supported", "DeepSpeed's word", code=Code.POLICY)
-    .holds("DeepSpeed accepts fp16 here", "DeepSpeed refuses fp16 here")
-    .or_if_not_recorded(F.DTYPE_FP16)
-    .source(f"{_DS_HPU}, is_fp16_supported: the bridge's answer"),
-    F.DEEPSPEED_BF16: fact(f"{_OWN}.is_bf16_supported", "DeepSpeed's word", code=Code.POLICY)
-    .holds("DeepSpeed accepts bf16 here", "DeepSpeed refuses bf16 here")
-    .or_if_not_recorded(yes("DeepSpeed 0.19.8 accepts bf16 on Gaudi"))
-    .source(f"{_DS_HPU}, is_bf16_supported: always true"),
-}
 
 
 class Hpu(Accelerator):
@@ -328,7 +309,11 @@ class Hpu(Accelerator):
         visibility=("HABANA_VISIBLE_MODULES",),
     )
     capabilities: ClassVar[Mapping[Feature, Rule]] = {
-        **BUILD, **HOST, **_DTYPES, **_RUNTIME, **_COMM, **_COMPILING, **_DEEPSPEED,
+        **BUILD, **HOST, **_DTYPES, **_RUNTIME, **_COMM, **_COMPILING,
+        **deepspeeds_word(
+            _DS_HPU,
+            fp16=F.DTYPE_FP16, fp16_note=": the bridge's answer", bf16_note=": always true",
+        ),
         **device_limits(
             "hpu", _SEEN,
             runtime=unknown(Code.NOT_OBSERVED, "SynapseAI's version is not looked for").source(

@@ -27,6 +27,12 @@ from accelcaps.accelerators.references import (
     undocumented,
     use_instead,
 )
+from accelcaps.accelerators.rows import (
+    FORK_SAFE,
+    NO_DEEPCOMPILE,
+    NO_MONITORED_BARRIER,
+    deepspeeds_word,
+)
 from accelcaps.facts.sources import DeviceSource
 from accelcaps.rules import (
     Finding,
@@ -34,7 +40,6 @@ from accelcaps.rules import (
     Rule,
     all_of,
     degraded,
-    fact,
     no,
     unknown,
     value_of,
@@ -190,9 +195,7 @@ _RUNTIME: Mapping[Feature, Rule] = {
     F.RUNTIME_PROFILER_RANGES_DOMAIN: no(_NONE, "Kunlunxin's adapter uses no domains").source(
         f"{_DS_KLXPU}, supports_nvtx_domain"
     ),
-    F.RUNTIME_FORK_SAFE: yes("no device is opened in the process that asks").source(
-        "accelcaps: what opens a device is asked in a child process"
-    ),
+    **FORK_SAFE,
     F.MEMORY_PINNED_HOST: _INHERITED,
     F.MEMORY_PINNED_HOST_NATIVE: all_of(F.OP_PIN_MEMORY).source(
         "DeepSpeed 0.19.8, op_builder/klxpu"
@@ -226,9 +229,7 @@ _COMM: Mapping[Feature, Rule] = {
     ).source(f"{_DS_CUDA}; {_DS_KLXPU}, export_envs (BKCL)", f"{_VLLM}, platforms/kunlun.py"),
     F.COMM_ALL_REDUCE: _ON_BKCL.source(_PROFILE, _VLLM),
     F.COMM_ALL_REDUCE_FP16: all_of(F.COMM_ALL_REDUCE).source(f"{_PROFILE}, kl3_all_reduce"),
-    F.COMM_MONITORED_BARRIER: no(_NONE, "only gloo has a monitored barrier").source(
-        "PyTorch 2.13, torch/csrc/distributed/c10d/Backend.hpp"
-    ),
+    **NO_MONITORED_BARRIER,
     F.COMM_SYMMETRIC_MEMORY: undocumented("nothing tells of it under torch_xmlir").source(_VLLM),
     F.COMM_GPU_DIRECT_RDMA: undocumented(
         "BKCL has a switch for RDMA (BKCL_ENABLE_XDR), and nothing tells what it does"
@@ -271,9 +272,7 @@ _COMPILING: Mapping[Feature, Rule] = {
     F.COMPILE_TORCH_COMPILE: undocumented(
         "torch_xmlir can replace torch.compile by a mock, and nothing tells what the real one does"
     ).source(f"{_VLLM}, documentation, Environment Variables: XMLIR_ENABLE_MOCK_TORCH_COMPILE"),
-    F.COMPILE_DEEPCOMPILE: no(
-        Code.POLICY, "DeepSpeed registers its compiler passes for the cuda accelerator only"
-    ).source("DeepSpeed 0.19.8, compile/util.py, is_deepcompile_supported"),
+    **NO_DEEPCOMPILE,
     F.BUILD_CUDA: no(_NONE, "there is no usable nvcc for an XPU").source(
         "DeepSpeed 0.19.8, op_builder/klxpu/builder.py"
     ),
@@ -304,18 +303,7 @@ _COMPILING: Mapping[Feature, Rule] = {
     ),
 }  # fmt: skip
 
-_OWN = "ops.{accelerator}.accelerator"
 _ASKED = "DeepSpeed asks torch.cuda, and what torch_xmlir answers is not documented"
-_DEEPSPEED: Mapping[Feature, Rule] = {
-    F.DEEPSPEED_FP16: fact(f"{_OWN}.is_fp16_supported", "DeepSpeed's word", code=Code.POLICY)
-    .holds("DeepSpeed accepts fp16 here", "DeepSpeed refuses fp16 here")
-    .or_if_not_recorded(undocumented(_ASKED))
-    .source(f"{_DS_CUDA}, is_fp16_supported"),
-    F.DEEPSPEED_BF16: fact(f"{_OWN}.is_bf16_supported", "DeepSpeed's word", code=Code.POLICY)
-    .holds("DeepSpeed accepts bf16 here", "DeepSpeed refuses bf16 here")
-    .or_if_not_recorded(undocumented(_ASKED))
-    .source(f"{_DS_CUDA}, is_bf16_supported"),
-}
 _IMITATED = unknown(Code.NOT_OBSERVED, "torch.cuda's figure is one made for CUDA programs").source(
     _DS_KLXPU
 )
@@ -334,7 +322,8 @@ class Klxpu(Accelerator):
         visibility=("XPU_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
     )
     capabilities: ClassVar[Mapping[Feature, Rule]] = {
-        **BUILD, **HOST, **_DTYPES, **_RUNTIME, **_COMM, **_COMPILING, **_DEEPSPEED,
+        **BUILD, **HOST, **_DTYPES, **_RUNTIME, **_COMM, **_COMPILING,
+        **deepspeeds_word(_DS_CUDA, fp16=undocumented(_ASKED), bf16=undocumented(_ASKED)),
         **device_limits(
             "klxpu", _SEEN,
             runtime=undocumented("nothing tells the XRE that torch_xmlir was built with").source(

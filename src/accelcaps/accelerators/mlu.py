@@ -14,14 +14,23 @@ from accelcaps.accelerators.kinds import by_kind
 from accelcaps.accelerators.limits import device_limits
 from accelcaps.accelerators.presence import torch_runs, usable_device
 from accelcaps.accelerators.references import (
-    BACKENDS,
     ON_A_DEVICE,
     TORCH,
-    TORCH_INSTALLED,
     package,
     torch,
     undocumented,
     use_instead,
+)
+from accelcaps.accelerators.rows import (
+    CUDA_KERNELS,
+    FORK_SAFE,
+    NO_DEEPCOMPILE,
+    NO_MONITORED_BARRIER,
+    asynchronous,
+    deepspeeds_word,
+    no_other_toolkits,
+    own_backend,
+    peer_access,
 )
 from accelcaps.facts.model import NotObserved
 from accelcaps.facts.sources import DeviceSource
@@ -31,7 +40,6 @@ from accelcaps.rules import (
     Rule,
     all_of,
     degraded,
-    fact,
     no,
     unknown,
     value_of,
@@ -139,17 +147,13 @@ _DTYPES: Mapping[Feature, Rule] = {
     ).source(f"{_SOURCE}, mlu/amp/grad_scaler.py"),
 }  # fmt: skip
 
-_ASYNCHRONOUS = no(_NONE, "work is queued, and runs beside the host").source(_DS_MLU)
 _RUNTIME: Mapping[Feature, Rule] = {
     F.DEVICE_AVAILABLE: usable_device(
         "Cambricon MLU", _SEEN, _of_this_torch(),
         hides="MLU_VISIBLE_DEVICES",
         remedy="install the Cambricon driver, CNToolkit and torch_mlu",
     ),
-    F.DEVICE_SYNCHRONOUS: _ASYNCHRONOUS,
-    F.DEVICE_HOST_TIMERS: _ASYNCHRONOUS,
-    F.DEVICE_RESOLVES_DATA_DEPENDENCY: _ASYNCHRONOUS,
-    F.DEVICE_HANDLES_MEMORY_BACKPRESSURE: _ASYNCHRONOUS,
+    **asynchronous(_DS_MLU),
     F.RUNTIME_STREAMS: _HERE.source(f"{_SOURCE}, mlu/streams.py"),
     F.RUNTIME_STREAM_PRIORITIES: _HERE.source(f"{_SOURCE}, csrc/python/Stream.cpp: priority"),
     F.RUNTIME_EVENTS: _HERE.source(f"{_SOURCE}, mlu/streams.py, Event"),
@@ -163,9 +167,7 @@ _RUNTIME: Mapping[Feature, Rule] = {
     F.RUNTIME_PROFILER_RANGES_DOMAIN: no(_NONE, "torch.mlu.cnpx takes no domain").source(
         f"{_SOURCE}, mlu/cnpx.py, range_push(msg)"
     ),
-    F.RUNTIME_FORK_SAFE: yes("no device is opened in the process that asks").source(
-        "accelcaps: what opens a device is asked in a child process"
-    ),
+    **FORK_SAFE,
     F.MEMORY_PINNED_HOST: _HERE.source(f"{_SOURCE}, codegen/mlu_functions.yaml: _pin_memory"),
     F.MEMORY_PINNED_HOST_NATIVE: all_of(F.OP_PIN_MEMORY).source("DeepSpeed 0.19.8, op_builder/mlu"),
     F.MEMORY_ASYNC_COPY: all_of(F.MEMORY_PINNED_HOST).source(
@@ -173,13 +175,7 @@ _RUNTIME: Mapping[Feature, Rule] = {
     ),
     F.MEMORY_STATS: _HERE.source(f"{_SOURCE}, mlu/memory.py, memory_stats", _DS_MLU),
     F.MEMORY_UNIFIED: undocumented("no document tells of memory that is migrated").source(_SOURCE),
-    F.MEMORY_PEER_ACCESS: all_of(
-        ON_A_DEVICE,
-        (fact("torch.devices.mlu.count", "devices", code=Code.HARDWARE_MISSING) >= 2).then(
-            fact("torch.devices.mlu.peer_access", "peer access", code=Code.HARDWARE_UNSUPPORTED)
-            .holds("between every pair of devices", "not between every pair of devices")
-        ),
-    ).source(f"{_SOURCE}, mlu/device.py, can_device_access_peer"),
+    **peer_access("mlu", f"{_SOURCE}, mlu/device.py, can_device_access_peer"),
     F.MEMORY_EXPANDABLE_SEGMENTS: _HERE.source(
         f"{_SOURCE}, csrc/framework/core/caching_allocator.cpp: PYTORCH_MLU_ALLOC_CONF"
     ),
@@ -207,19 +203,13 @@ def _collectives() -> Mapping[Feature, Rule]:
             .remedy("use SUM, and divide")
             .source(f"{_CNCL}, getCnclReduceOp")
         )
-    rules[F.COMM_MONITORED_BARRIER] = no(_NONE, "only gloo has a monitored barrier").source(
-        "PyTorch 2.13, torch/csrc/distributed/c10d/Backend.hpp"
-    )
+    rules.update(NO_MONITORED_BARRIER)
     return rules
 
 
 _COMM: Mapping[Feature, Rule] = {
     **_collectives(),
-    F.COMM_BACKEND: all_of(
-        ON_A_DEVICE, TORCH_INSTALLED.where_recorded(),
-        BACKENDS.is_not_empty("this PyTorch is built without torch.distributed").where_recorded(),
-        value_of(lambda question: Finding(Status.YES, question.facts.evidence, value="cncl")),
-    ).source(f"{_SOURCE}, mlu/cncl.py", f"{_DS_MLU}, communication_backend_name"),
+    **own_backend("cncl", f"{_SOURCE}, mlu/cncl.py", f"{_DS_MLU}, communication_backend_name"),
     F.COMM_SYMMETRIC_MEMORY: undocumented(_NOT_PUBLIC).source(_SOURCE),
     F.COMM_GPU_DIRECT_RDMA: undocumented(
         "no public document tells whether a network adapter reaches the card's memory"
@@ -243,15 +233,8 @@ _COMPILING: Mapping[Feature, Rule] = {
     ),
     F.COMPILE_INDUCTOR: undocumented(_NOT_PUBLIC).source(f"{_SOURCE}: nothing of inductor"),
     F.COMPILE_TORCH_COMPILE: undocumented(_NOT_PUBLIC).source(f"{_SOURCE}: nothing of inductor"),
-    F.COMPILE_DEEPCOMPILE: no(
-        Code.POLICY, "DeepSpeed registers its compiler passes for the cuda accelerator only"
-    ).source("DeepSpeed 0.19.8, compile/util.py, is_deepcompile_supported"),
-    **dict.fromkeys(
-        (F.BUILD_CUDA, F.BUILD_HIP, F.BUILD_SYCL),
-        no(Code.HARDWARE_UNSUPPORTED, "an MLU is not such a device: it has MLUExtension").source(
-            f"PyTorch 2.13, torch/utils/cpp_extension.py; {_SOURCE}, utils/cpp_extension.py"
-        ),
-    ),
+    **NO_DEEPCOMPILE,
+    **no_other_toolkits("an MLU", "MLUExtension"),
     F.BUILD_DRIVER: torch_runs().otherwise(
         unknown(
             Code.NOT_OBSERVED,
@@ -266,29 +249,12 @@ _COMPILING: Mapping[Feature, Rule] = {
     ),
     F.ATTENTION_FLASH_ATTENTION: _FUSED,
     F.ATTENTION_MEM_EFFICIENT: _FUSED,
-    **dict.fromkeys(
-        (F.ATTENTION_CUDNN, F.ATTENTION_FLASH_ATTN_PACKAGE, F.ATTENTION_FLASH_ATTN_3),
-        no(Code.HARDWARE_UNSUPPORTED, "it is a CUDA kernel").source(
-            "PyTorch 2.13, torch/nn/attention; flash-attention README"
-        ),
-    ),
+    **CUDA_KERNELS,
     F.ATTENTION_PAGED: undocumented(
         "Cambricon's vLLM is delivered without public documents"
     ).source(_SOURCE),
     F.OP_GROUPED_MM: undocumented(_NOT_PUBLIC).source(f"{_SOURCE}: no torch._grouped_mm"),
 }  # fmt: skip
-
-_OWN = "ops.{accelerator}.accelerator"
-_DEEPSPEED: Mapping[Feature, Rule] = {
-    F.DEEPSPEED_FP16: fact(f"{_OWN}.is_fp16_supported", "DeepSpeed's word", code=Code.POLICY)
-    .holds("DeepSpeed accepts fp16 here", "DeepSpeed refuses fp16 here")
-    .or_if_not_recorded(yes("DeepSpeed 0.19.8 accepts fp16 on MLUs"))
-    .source(f"{_DS_MLU}, is_fp16_supported: always true"),
-    F.DEEPSPEED_BF16: fact(f"{_OWN}.is_bf16_supported", "DeepSpeed's word", code=Code.POLICY)
-    .holds("DeepSpeed accepts bf16 here", "DeepSpeed refuses bf16 here")
-    .or_if_not_recorded(F.DTYPE_BF16)
-    .source(f"{_DS_MLU}, is_bf16_supported: torch_mlu's answer"),
-}
 
 
 class Mlu(Accelerator):
@@ -304,7 +270,11 @@ class Mlu(Accelerator):
         visibility=("MLU_VISIBLE_DEVICES",),
     )
     capabilities: ClassVar[Mapping[Feature, Rule]] = {
-        **BUILD, **HOST, **_DTYPES, **_RUNTIME, **_COMM, **_COMPILING, **_DEEPSPEED,
+        **BUILD, **HOST, **_DTYPES, **_RUNTIME, **_COMM, **_COMPILING,
+        **deepspeeds_word(
+            _DS_MLU,
+            bf16=F.DTYPE_BF16, fp16_note=": always true", bf16_note=": torch_mlu's answer",
+        ),
         **device_limits(
             "mlu", _SEEN,
             runtime=unknown(Code.NOT_OBSERVED, "CNToolkit's version is not looked for").source(

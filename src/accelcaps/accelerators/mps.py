@@ -20,6 +20,13 @@ from accelcaps.accelerators.references import (
     undocumented,
     use_instead,
 )
+from accelcaps.accelerators.rows import (
+    CUDA_KERNELS,
+    FORK_SAFE,
+    NO_DEEPCOMPILE,
+    deepspeeds_word,
+    no_other_toolkits,
+)
 from accelcaps.facts.sources import DeviceSource
 from accelcaps.rules import (
     Finding,
@@ -28,7 +35,6 @@ from accelcaps.rules import (
     all_of,
     degraded,
     device_fact,
-    fact,
     no,
     value_of,
     version_of,
@@ -174,9 +180,7 @@ _RUNTIME: Mapping[Feature, Rule] = {
     F.RUNTIME_PROFILER_RANGES_DOMAIN: no(_NONE, "there are no named ranges").source(
         "PyTorch 2.13, torch/mps/profiler.py"
     ),
-    F.RUNTIME_FORK_SAFE: yes("no device is opened in the process that asks").source(
-        "accelcaps: what opens a device is asked in a child process"
-    ),
+    **FORK_SAFE,
     F.MEMORY_PINNED_HOST: all_of(
         ON_A_DEVICE,
         torch("2.14"),
@@ -247,15 +251,8 @@ _COMPILING: Mapping[Feature, Rule] = {
     F.COMPILE_TORCH_COMPILE: all_of(F.COMPILE_INDUCTOR).source(
         "PyTorch documentation, torch.compile"
     ),
-    F.COMPILE_DEEPCOMPILE: no(
-        Code.POLICY, "DeepSpeed registers its compiler passes for the cuda accelerator only"
-    ).source("DeepSpeed 0.19.8, compile/util.py, is_deepcompile_supported"),
-    **dict.fromkeys(
-        (F.BUILD_CUDA, F.BUILD_HIP, F.BUILD_SYCL),
-        no(Code.HARDWARE_UNSUPPORTED, "an Apple GPU is not such a device").source(
-            "PyTorch 2.13, torch/utils/cpp_extension.py"
-        ),
-    ),
+    **NO_DEEPCOMPILE,
+    **no_other_toolkits("an Apple GPU"),
     F.BUILD_DRIVER: value_of(_macos_of_this_torch).source(
         f"{_WHEELS}: 'The MPS backend is supported on MacOS …+'"
     ),
@@ -269,12 +266,7 @@ _COMPILING: Mapping[Feature, Rule] = {
             f"{_WHEELS}: no _fused_sdp_choice for MPS; PyTorch PR #184585"
         ),
     ),
-    **dict.fromkeys(
-        (F.ATTENTION_CUDNN, F.ATTENTION_FLASH_ATTN_PACKAGE, F.ATTENTION_FLASH_ATTN_3),
-        no(Code.HARDWARE_UNSUPPORTED, "it is a CUDA kernel").source(
-            "PyTorch 2.13, torch/nn/attention; flash-attention README"
-        ),
-    ),
+    **CUDA_KERNELS,
     F.ATTENTION_PAGED: undocumented(
         "torch has none on MPS, and no package's was looked at"
     ).source("PyTorch 2.13, torch/nn/attention"),
@@ -282,18 +274,6 @@ _COMPILING: Mapping[Feature, Rule] = {
         "whether torch._grouped_mm has an MPS kernel is not documented"
     ).source("PyTorch 2.13, aten/src/ATen/native/native_functions.yaml"),
 }  # fmt: skip
-
-_OWN = "ops.{accelerator}.accelerator"
-_DEEPSPEED: Mapping[Feature, Rule] = {
-    F.DEEPSPEED_FP16: fact(f"{_OWN}.is_fp16_supported", "DeepSpeed's word", code=Code.POLICY)
-    .holds("DeepSpeed accepts fp16 here", "DeepSpeed refuses fp16 here")
-    .or_if_not_recorded(yes("DeepSpeed 0.19.8 accepts fp16 on MPS"))
-    .source(f"{_DS_MPS}, is_fp16_supported"),
-    F.DEEPSPEED_BF16: fact(f"{_OWN}.is_bf16_supported", "DeepSpeed's word", code=Code.POLICY)
-    .holds("DeepSpeed accepts bf16 here", "DeepSpeed refuses bf16 here")
-    .or_if_not_recorded(_macos("14.0"))
-    .source(f"{_DS_MPS}, is_bf16_supported: macOS 14, emulation included"),
-}
 
 
 class Mps(Accelerator):
@@ -308,7 +288,8 @@ class Mps(Accelerator):
         without_signs=True,  # an Apple GPU is on no bus
     )
     capabilities: ClassVar[Mapping[Feature, Rule]] = {
-        **BUILD, **HOST, **_DTYPES, **_RUNTIME, **_COMM, **_COMPILING, **_DEEPSPEED,
+        **BUILD, **HOST, **_DTYPES, **_RUNTIME, **_COMM, **_COMPILING,
+        **deepspeeds_word(_DS_MPS, bf16=_macos("14.0"), bf16_note=": macOS 14, emulation included"),
         **device_limits(
             "mps", _SEEN,
             runtime=value("host.macos", "macOS").source("sw_vers"),

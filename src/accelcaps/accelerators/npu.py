@@ -19,7 +19,6 @@ from accelcaps.accelerators.npu_dtypes import (
 )
 from accelcaps.accelerators.presence import torch_runs, usable_device
 from accelcaps.accelerators.references import (
-    BACKENDS,
     ON_A_DEVICE,
     TORCH,
     TORCH_INSTALLED,
@@ -27,6 +26,17 @@ from accelcaps.accelerators.references import (
     package,
     torch,
     undocumented,
+)
+from accelcaps.accelerators.rows import (
+    CUDA_KERNELS,
+    FORK_SAFE,
+    NO_DEEPCOMPILE,
+    NO_MONITORED_BARRIER,
+    asynchronous,
+    deepspeeds_word,
+    no_other_toolkits,
+    own_backend,
+    peer_access,
 )
 from accelcaps.facts.model import NotObserved
 from accelcaps.facts.sources import DeviceSource
@@ -38,7 +48,6 @@ from accelcaps.rules import (
     any_of,
     as_rule,
     degraded,
-    fact,
     no,
     unknown,
     value_of,
@@ -76,7 +85,6 @@ def _of_this_torch() -> Rule:
     return value_of(judge)
 
 
-_ASYNCHRONOUS = no(_NONE, "work is queued, and runs beside the host").source(_DS_NPU)
 _RUNTIME: Mapping[Feature, Rule] = {
     F.DEVICE_AVAILABLE: usable_device(
         "Ascend NPU", _SEEN,
@@ -85,10 +93,7 @@ _RUNTIME: Mapping[Feature, Rule] = {
         hides="ASCEND_RT_VISIBLE_DEVICES",
         remedy="install the Ascend driver and CANN, and source CANN's set_env.sh",
     ),
-    F.DEVICE_SYNCHRONOUS: _ASYNCHRONOUS,
-    F.DEVICE_HOST_TIMERS: _ASYNCHRONOUS,
-    F.DEVICE_RESOLVES_DATA_DEPENDENCY: _ASYNCHRONOUS,
-    F.DEVICE_HANDLES_MEMORY_BACKPRESSURE: _ASYNCHRONOUS,
+    **asynchronous(_DS_NPU),
     F.RUNTIME_STREAMS: _HERE.source(f"{WHEEL}, npu/streams.py, Stream"),
     F.RUNTIME_STREAM_PRIORITIES: all_of(ON_A_DEVICE, plugin_since("2.13")).source(
         f"{WHEEL}, npu/streams.py, Stream(priority=…)"
@@ -107,9 +112,7 @@ _RUNTIME: Mapping[Feature, Rule] = {
     F.RUNTIME_PROFILER_RANGES_DOMAIN: all_of(ON_A_DEVICE, plugin_since("2.13")).source(
         f"{WHEEL}, npu/mstx.py, range_push(domain=…)"
     ),
-    F.RUNTIME_FORK_SAFE: yes("no device is opened in the process that asks").source(
-        "accelcaps: what opens a device is asked in a child process"
-    ),
+    **FORK_SAFE,
     F.MEMORY_PINNED_HOST: _HERE.source(
         f"{WHEEL}, csrc/core/npu/CachingHostAllocator.cpp; DeepSpeed 0.19.8, npu_accelerator.py"
     ),
@@ -123,13 +126,7 @@ _RUNTIME: Mapping[Feature, Rule] = {
     F.MEMORY_UNIFIED: undocumented(
         "torch_npu has memory that is swapped to the host; whether any is migrated is not told"
     ).source(f"{WHEEL}, _op_plugin_docs.py, empty_with_swapped_memory"),
-    F.MEMORY_PEER_ACCESS: all_of(
-        ON_A_DEVICE,
-        (fact("torch.devices.npu.count", "devices", code=Code.HARDWARE_MISSING) >= 2).then(
-            fact("torch.devices.npu.peer_access", "peer access", code=Code.HARDWARE_UNSUPPORTED)
-            .holds("between every pair of devices", "not between every pair of devices")
-        ),
-    ).source(f"{WHEEL}, npu/__init__.py, can_device_access_peer"),
+    **peer_access("npu", f"{WHEEL}, npu/__init__.py, can_device_access_peer"),
     F.MEMORY_EXPANDABLE_SEGMENTS: all_of(ON_A_DEVICE, plugin_since("2.13")).source(
         f"{WHEEL}, PYTORCH_NPU_ALLOC_CONF=expandable_segments:True; NPUCachingAllocator.cpp"
     ),
@@ -179,9 +176,7 @@ def _collectives() -> Mapping[Feature, Rule]:
     rules[F.COMM_ALL_REDUCE_PREMUL_SUM] = no(
         _NONE, "HCCL has sum, prod, max and min: torch_npu refuses PREMUL_SUM"
     ).source(f"{_HCCL}, getHcclReduceOp", _HCCL_TYPES)
-    rules[F.COMM_MONITORED_BARRIER] = no(_NONE, "only gloo has a monitored barrier").source(
-        "PyTorch 2.13, torch/csrc/distributed/c10d/Backend.hpp"
-    )
+    rules.update(NO_MONITORED_BARRIER)
     rules[F.COMM_COALESCING] = all_of(_ON_HCCL, plugin_since("2.13")).source(
         f"{WHEEL}: ProcessGroupHCCL::startCoalescing; distributed/distributed_c10d.py"
     )
@@ -190,11 +185,10 @@ def _collectives() -> Mapping[Feature, Rule]:
 
 _COMM: Mapping[Feature, Rule] = {
     **_collectives(),
-    F.COMM_BACKEND: all_of(
-        ON_A_DEVICE, TORCH_INSTALLED.where_recorded(),
-        BACKENDS.is_not_empty("this PyTorch is built without torch.distributed").where_recorded(),
-        value_of(lambda question: Finding(Status.YES, question.facts.evidence, value="hccl")),
-    ).source(f"{WHEEL}, __init__.py, register_backend", f"{_DS_NPU}, communication_backend_name"),
+    **own_backend(
+        "hccl",
+        f"{WHEEL}, __init__.py, register_backend", f"{_DS_NPU}, communication_backend_name",
+    ),
     F.COMM_SYMMETRIC_MEMORY: undocumented(
         "torch_npu names aclshmem, and no document tells what of symmetric memory works"
     ).source(WHEEL),
@@ -227,15 +221,8 @@ _COMPILING: Mapping[Feature, Rule] = {
             degraded(Code.LIMITED, "with backend='npu' (TorchAir) only, without triton-ascend"),
         ),
     ).source(f"{WHEEL}, entry points torch_dynamo_backends: npu, npugraphs, npugraph_ex"),
-    F.COMPILE_DEEPCOMPILE: no(
-        Code.POLICY, "DeepSpeed registers its compiler passes for the cuda accelerator only"
-    ).source("DeepSpeed 0.19.8, compile/util.py, is_deepcompile_supported"),
-    **dict.fromkeys(
-        (F.BUILD_CUDA, F.BUILD_HIP, F.BUILD_SYCL),
-        no(Code.HARDWARE_UNSUPPORTED, "an Ascend NPU is not such a device").source(
-            "PyTorch 2.13, torch/utils/cpp_extension.py"
-        ),
-    ),
+    **NO_DEEPCOMPILE,
+    **no_other_toolkits("an Ascend NPU"),
     F.BUILD_DRIVER: torch_runs().otherwise(
         unknown(
             Code.NOT_OBSERVED,
@@ -250,12 +237,7 @@ _COMPILING: Mapping[Feature, Rule] = {
     ),
     F.ATTENTION_FLASH_ATTENTION: _KERNELS_OF_ITS_OWN,
     F.ATTENTION_MEM_EFFICIENT: _KERNELS_OF_ITS_OWN,
-    **dict.fromkeys(
-        (F.ATTENTION_CUDNN, F.ATTENTION_FLASH_ATTN_PACKAGE, F.ATTENTION_FLASH_ATTN_3),
-        no(Code.HARDWARE_UNSUPPORTED, "it is a CUDA kernel").source(
-            "PyTorch 2.13, torch/nn/attention; flash-attention README"
-        ),
-    ),
+    **CUDA_KERNELS,
     F.ATTENTION_PAGED: all_of(
         ON_A_DEVICE, plugin_since("2.13"),
         by_series({"a2 a3": yes("torch_npu.npu_fused_infer_attention_score")}, what="paged caches"),
@@ -270,18 +252,6 @@ _COMPILING: Mapping[Feature, Rule] = {
         "PyTorch 2.13, ATen/ops/_grouped_mm_compositeexplicitautograd_dispatch.h",
     ),
 }  # fmt: skip
-
-_OWN = "ops.{accelerator}.accelerator"
-_DEEPSPEED: Mapping[Feature, Rule] = {
-    F.DEEPSPEED_FP16: fact(f"{_OWN}.is_fp16_supported", "DeepSpeed's word", code=Code.POLICY)
-    .holds("DeepSpeed accepts fp16 here", "DeepSpeed refuses fp16 here")
-    .or_if_not_recorded(yes("DeepSpeed 0.19.8 accepts fp16 on NPUs"))
-    .source(f"{_DS_NPU}, is_fp16_supported: always true"),
-    F.DEEPSPEED_BF16: fact(f"{_OWN}.is_bf16_supported", "DeepSpeed's word", code=Code.POLICY)
-    .holds("DeepSpeed accepts bf16 here", "DeepSpeed refuses bf16 here")
-    .or_if_not_recorded(F.DTYPE_BF16)
-    .source(f"{_DS_NPU}, is_bf16_supported: torch_npu's answer"),
-}
 
 
 class Npu(Accelerator):
@@ -298,7 +268,11 @@ class Npu(Accelerator):
         visibility=("ASCEND_RT_VISIBLE_DEVICES",),
     )
     capabilities: ClassVar[Mapping[Feature, Rule]] = {
-        **BUILD, **HOST, **DTYPES, **_RUNTIME, **_COMM, **_COMPILING, **_DEEPSPEED,
+        **BUILD, **HOST, **DTYPES, **_RUNTIME, **_COMM, **_COMPILING,
+        **deepspeeds_word(
+            _DS_NPU,
+            bf16=F.DTYPE_BF16, fp16_note=": always true", bf16_note=": torch_npu's answer",
+        ),
         **device_limits(
             "npu", _SEEN,
             runtime=unknown(Code.NOT_OBSERVED, "CANN's version is not looked for").source(

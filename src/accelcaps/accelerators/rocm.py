@@ -33,6 +33,11 @@ from accelcaps.accelerators.rocm_arch import (
     kernel_image,
 )
 from accelcaps.accelerators.rocm_dtypes import DTYPES
+from accelcaps.accelerators.rows import (
+    asynchronous,
+    deepspeeds_word,
+    peer_access,
+)
 from accelcaps.facts.sources import DeviceSource
 from accelcaps.rules import (
     Finding,
@@ -64,7 +69,6 @@ _TORCH_CUDA_PY = "PyTorch 2.13, torch/cuda"
 _NONE = Code.NOT_IMPLEMENTED
 _HERE = all_of(ON_A_DEVICE)
 
-_ASYNCHRONOUS = no(_NONE, "work is queued, and runs beside the host").source(_DS_CUDA)
 _RUNTIME: Mapping[Feature, Rule] = {
     F.DEVICE_AVAILABLE: usable_device(
         "AMD GPU", _SEEN, HIP.exists().remedy("install a PyTorch built with ROCm"),
@@ -72,10 +76,7 @@ _RUNTIME: Mapping[Feature, Rule] = {
         hides="ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES, CUDA_VISIBLE_DEVICES",
         remedy="install the amdgpu driver, and let the user into the groups render and video",
     ),
-    F.DEVICE_SYNCHRONOUS: _ASYNCHRONOUS,
-    F.DEVICE_HOST_TIMERS: _ASYNCHRONOUS,
-    F.DEVICE_RESOLVES_DATA_DEPENDENCY: _ASYNCHRONOUS,
-    F.DEVICE_HANDLES_MEMORY_BACKPRESSURE: _ASYNCHRONOUS,
+    **asynchronous(_DS_CUDA),
     F.RUNTIME_STREAMS: _HERE.source(f"{_TORCH_CUDA_PY}/streams.py; {_HIP_PAGE}"),
     F.RUNTIME_STREAM_PRIORITIES: _HERE.source("HIP Runtime API, hipStreamCreateWithPriority"),
     F.RUNTIME_EVENTS: _HERE.source(f"{_TORCH_CUDA_PY}/streams.py; {_HIP_PAGE}"),
@@ -115,13 +116,7 @@ _RUNTIME: Mapping[Feature, Rule] = {
             what="unified memory",
         ),
     ).source("HIP documentation, Unified memory management: XNACK and supported GPUs"),
-    F.MEMORY_PEER_ACCESS: all_of(
-        ON_A_DEVICE,
-        (fact("torch.devices.rocm.count", "devices", code=Code.HARDWARE_MISSING) >= 2).then(
-            fact("torch.devices.rocm.peer_access", "peer access", code=Code.HARDWARE_UNSUPPORTED)
-            .holds("between every pair of devices", "not between every pair of devices")
-        ),
-    ).source("HIP Runtime API, hipDeviceCanAccessPeer"),
+    **peer_access("rocm", "HIP Runtime API, hipDeviceCanAccessPeer"),
     F.MEMORY_EXPANDABLE_SEGMENTS: all_of(ON_A_DEVICE, torch("2.12"), hip("7.0")).source(
         "PyTorch 2.12, c10/cuda/CMakeLists.txt: PYTORCH_C10_DRIVER_API_SUPPORTED for ROCm 7.0"
     ),
@@ -301,22 +296,6 @@ _COMPILING: Mapping[Feature, Rule] = {
 }  # fmt: skip
 
 
-def _own_word(method: str, what: str) -> Rule:
-    """DeepSpeed's own answer where it was asked beside a device, else what its source says."""
-    return (
-        fact(f"ops.{{accelerator}}.accelerator.{method}", "DeepSpeed's word", code=Code.POLICY)
-        .holds(f"DeepSpeed's {method}() is true", f"DeepSpeed's {method}() is false")
-        .or_if_not_recorded(yes(f"DeepSpeed 0.19.8 accepts {what} on ROCm"))
-        .source(f"{_DS_CUDA}, {method}: the major number of gfx9 and newer is above 7")
-    )
-
-
-_DEEPSPEED: Mapping[Feature, Rule] = {
-    F.DEEPSPEED_FP16: _own_word("is_fp16_supported", "fp16"),
-    F.DEEPSPEED_BF16: _own_word("is_bf16_supported", "bf16"),
-}
-
-
 class Rocm(Accelerator):
     """AMD GPUs with ROCm."""
 
@@ -331,7 +310,8 @@ class Rocm(Accelerator):
         by_uuid="ROCR_VISIBLE_DEVICES",
     )
     capabilities: ClassVar[Mapping[Feature, Rule]] = {
-        **BUILD, **HOST, **DTYPES, **_RUNTIME, **_COMM, **_COMPILING, **_DEEPSPEED,
+        **BUILD, **HOST, **DTYPES, **_RUNTIME, **_COMM, **_COMPILING,
+        **deepspeeds_word(_DS_CUDA, fp16_note=": gfx9 counts as capability 9"),
         **device_limits(
             "rocm", _SEEN,
             runtime=value("torch.hip", "ROCm of this PyTorch").source("PyTorch, torch/version.py"),

@@ -12,15 +12,23 @@ from accelcaps.accelerators.host import HOST
 from accelcaps.accelerators.limits import device_limits
 from accelcaps.accelerators.presence import torch_runs, usable_device
 from accelcaps.accelerators.references import (
-    BACKENDS,
     ON_A_DEVICE,
-    TORCH_INSTALLED,
     undocumented,
     use_instead,
 )
+from accelcaps.accelerators.rows import (
+    CUDA_KERNELS,
+    FORK_SAFE,
+    NO_DEEPCOMPILE,
+    NO_MONITORED_BARRIER,
+    asynchronous,
+    deepspeeds_word,
+    no_other_toolkits,
+    own_backend,
+)
 from accelcaps.facts.sources import DeviceSource
-from accelcaps.rules import Finding, Rule, all_of, degraded, fact, no, unknown, value_of, yes
-from accelcaps.verdict import Code, Status
+from accelcaps.rules import Rule, all_of, degraded, no, unknown, yes
+from accelcaps.verdict import Code
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,16 +95,12 @@ _DTYPES: Mapping[Feature, Rule] = {
     ).source(_ZOO),
 }  # fmt: skip
 
-_ASYNCHRONOUS = no(_NONE, "work is queued, and runs beside the host").source(_DS_SDAA)
 _RUNTIME: Mapping[Feature, Rule] = {
     F.DEVICE_AVAILABLE: usable_device(
         "Tecorigin SDAA", _SEEN, hides="SDAA_VISIBLE_DEVICES",
         remedy="install TecoDriver, TecoToolKit and torch_sdaa",
     ),
-    F.DEVICE_SYNCHRONOUS: _ASYNCHRONOUS,
-    F.DEVICE_HOST_TIMERS: _ASYNCHRONOUS,
-    F.DEVICE_RESOLVES_DATA_DEPENDENCY: _ASYNCHRONOUS,
-    F.DEVICE_HANDLES_MEMORY_BACKPRESSURE: _ASYNCHRONOUS,
+    **asynchronous(_DS_SDAA),
     F.RUNTIME_STREAMS: _HERE.source(f"{_DS_SDAA}, Stream", "Tecorigin, SDAARuntime manual 3.2.0"),
     F.RUNTIME_EVENTS: _HERE.source(f"{_DS_SDAA}, Event", "Tecorigin, SDAARuntime manual 3.2.0"),
     F.RUNTIME_RNG_PER_DEVICE: _HERE.source(f"{_DS_SDAA}, default_generator"),
@@ -109,9 +113,7 @@ _RUNTIME: Mapping[Feature, Rule] = {
          F.RUNTIME_PROFILER_RANGES, F.RUNTIME_PROFILER_RANGES_DOMAIN),
         _UNTOLD.source(_TORCH),
     ),
-    F.RUNTIME_FORK_SAFE: yes("no device is opened in the process that asks").source(
-        "accelcaps: what opens a device is asked in a child process"
-    ),
+    **FORK_SAFE,
     F.MEMORY_PINNED_HOST: _HERE.source(f"{_DS_SDAA}, pin_memory"),
     F.MEMORY_PINNED_HOST_NATIVE: all_of(F.OP_PIN_MEMORY, F.HOST_MEMLOCK).source(
         "DeepSpeed 0.19.8, op_builder/sdaa"
@@ -142,14 +144,11 @@ _COMM: Mapping[Feature, Rule] = {
         feature: _ON_TCCL.source("huggingface/accelerate PR #3330 (ZeRO-3)", _ZOO)
         for feature in _TRAINED
     },
-    F.COMM_MONITORED_BARRIER: no(_NONE, "only gloo has a monitored barrier").source(
-        "PyTorch 2.13, torch/csrc/distributed/c10d/Backend.hpp"
+    **NO_MONITORED_BARRIER,
+    **own_backend(
+        "tccl",
+        f"{_DS_SDAA}, communication_backend_name", f"{_ZOO}: init_process_group('tccl')",
     ),
-    F.COMM_BACKEND: all_of(
-        ON_A_DEVICE, TORCH_INSTALLED.where_recorded(),
-        BACKENDS.is_not_empty("this PyTorch is built without torch.distributed").where_recorded(),
-        value_of(lambda question: Finding(Status.YES, question.facts.evidence, value="tccl")),
-    ).source(f"{_DS_SDAA}, communication_backend_name", f"{_ZOO}: init_process_group('tccl')"),
     F.COMM_SYMMETRIC_MEMORY: _UNTOLD.source(_TORCH),
     F.COMM_GPU_DIRECT_RDMA: _UNTOLD.source("Tecorigin, installation manual 3.2.0"),
 }  # fmt: skip
@@ -167,15 +166,8 @@ _COMPILING: Mapping[Feature, Rule] = {
         ON_A_DEVICE,
         degraded(Code.LIMITED, "with backend='teco_inductor', of torch_sdaa 3.2, static shapes"),
     ).source(_TORCH),
-    F.COMPILE_DEEPCOMPILE: no(
-        Code.POLICY, "DeepSpeed registers its compiler passes for the cuda accelerator only"
-    ).source("DeepSpeed 0.19.8, compile/util.py, is_deepcompile_supported"),
-    **dict.fromkeys(
-        (F.BUILD_CUDA, F.BUILD_HIP, F.BUILD_SYCL),
-        no(Code.HARDWARE_UNSUPPORTED, "an SDAA is not such a device: it has SDAA Extension").source(
-            f"PyTorch 2.13, torch/utils/cpp_extension.py; {_TORCH}"
-        ),
-    ),
+    **NO_DEEPCOMPILE,
+    **no_other_toolkits("an SDAA", "SDAA Extension"),
     F.BUILD_DRIVER: torch_runs().otherwise(
         unknown(
             Code.NOT_OBSERVED,
@@ -188,31 +180,14 @@ _COMPILING: Mapping[Feature, Rule] = {
     F.ATTENTION_SDPA: _UNTOLD.source(_TORCH),
     F.ATTENTION_FLASH_ATTENTION: _UNTOLD.source(_TORCH),
     F.ATTENTION_MEM_EFFICIENT: _UNTOLD.source(_TORCH),
-    **dict.fromkeys(
-        (F.ATTENTION_CUDNN, F.ATTENTION_FLASH_ATTN_PACKAGE, F.ATTENTION_FLASH_ATTN_3),
-        no(Code.HARDWARE_UNSUPPORTED, "it is a CUDA kernel").source(
-            "PyTorch 2.13, torch/nn/attention; flash-attention README"
-        ),
-    ),
+    **CUDA_KERNELS,
     F.ATTENTION_PAGED: undocumented(
         "Teco-vLLM has one; no package that is looked for here does"
     ).source("Tecorigin, Teco-vLLM manual 3.2.0, as a public survey reports it"),
     F.OP_GROUPED_MM: _UNTOLD.source(_TORCH),
 }  # fmt: skip
 
-_OWN = "ops.{accelerator}.accelerator"
-_DEEPSPEED: Mapping[Feature, Rule] = {
-    F.DEEPSPEED_FP16: fact(f"{_OWN}.is_fp16_supported", "DeepSpeed's word", code=Code.POLICY)
-    .holds("DeepSpeed accepts fp16 here", "DeepSpeed refuses fp16 here")
-    .or_if_not_recorded(yes("DeepSpeed 0.19.8 accepts fp16 on SDAAs"))
-    .source(f"{_DS_SDAA}, is_fp16_supported: always true"),
-    F.DEEPSPEED_BF16: fact(f"{_OWN}.is_bf16_supported", "DeepSpeed's word", code=Code.POLICY)
-    .holds("DeepSpeed accepts bf16 here", "DeepSpeed refuses bf16 here")
-    .or_if_not_recorded(
-        undocumented("DeepSpeed passes on torch_sdaa's answer, and what that is is not told")
-    )
-    .source(f"{_DS_SDAA}, is_bf16_supported"),
-}
+_PASSED_ON = undocumented("DeepSpeed passes on torch_sdaa's answer, which is not told")
 
 
 class Sdaa(Accelerator):
@@ -227,7 +202,8 @@ class Sdaa(Accelerator):
         visibility=("SDAA_VISIBLE_DEVICES",),
     )
     capabilities: ClassVar[Mapping[Feature, Rule]] = {
-        **BUILD, **HOST, **_DTYPES, **_RUNTIME, **_COMM, **_COMPILING, **_DEEPSPEED,
+        **BUILD, **HOST, **_DTYPES, **_RUNTIME, **_COMM, **_COMPILING,
+        **deepspeeds_word(_DS_SDAA, bf16=_PASSED_ON, fp16_note=": always true"),
         **device_limits(
             "sdaa", _SEEN,
             runtime=unknown(Code.NOT_OBSERVED, "TecoToolKit's version is not looked for").source(

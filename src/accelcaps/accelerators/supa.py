@@ -14,11 +14,18 @@ from accelcaps.accelerators.host import HOST
 from accelcaps.accelerators.limits import device_limits
 from accelcaps.accelerators.presence import usable_device
 from accelcaps.accelerators.references import (
-    BACKENDS,
     ON_A_DEVICE,
     TORCH,
     TORCH_INSTALLED,
     undocumented,
+)
+from accelcaps.accelerators.rows import (
+    FORK_SAFE,
+    NO_DEEPCOMPILE,
+    NO_MONITORED_BARRIER,
+    deepspeeds_word,
+    own_backend,
+    peer_access,
 )
 from accelcaps.accelerators.supa_dtypes import (
     DTYPES,
@@ -137,9 +144,7 @@ _RUNTIME: Mapping[Feature, Rule] = {
     F.RUNTIME_PROFILER_RANGES_DOMAIN: no(_NONE, "torch.supa.brtx takes no domains").source(
         f"{SUPA_SOURCE}, supa/brtx.py"
     ),
-    F.RUNTIME_FORK_SAFE: yes("no device is opened in the process that asks").source(
-        "accelcaps: what opens a device is asked in a child process"
-    ),
+    **FORK_SAFE,
     F.MEMORY_PINNED_HOST: _HERE.source(
         f"{SUPA_SOURCE}, csrc/aten/PinMemory.cpp and core/supa/CachingHostAllocator.cpp"
     ),
@@ -151,13 +156,7 @@ _RUNTIME: Mapping[Feature, Rule] = {
     F.MEMORY_UNIFIED: undocumented("no document or source of Biren tells of managed memory").source(
         GUIDE
     ),
-    F.MEMORY_PEER_ACCESS: all_of(
-        ON_A_DEVICE,
-        (fact("torch.devices.supa.count", "devices", code=Code.HARDWARE_MISSING) >= 2).then(
-            fact("torch.devices.supa.peer_access", "peer access", code=Code.HARDWARE_UNSUPPORTED)
-            .holds("between every pair of devices", "not between every pair of devices")
-        ),
-    ).source(f"{_TABLE}: can_device_access_peer"),
+    **peer_access("supa", f"{_TABLE}: can_device_access_peer"),
     F.MEMORY_EXPANDABLE_SEGMENTS: undocumented(
         "the allocator reads the setting, and Biren's guide does not tell of it"
     ).source(f"{SUPA_SOURCE}, csrc/core/supa/SUPAAllocatorConfig.cpp"),
@@ -195,9 +194,7 @@ def _collectives() -> Mapping[Feature, Rule]:
     rules[F.COMM_ALL_REDUCE_PREMUL_SUM] = undocumented(
         "torch_supa has it where it was built with BCCL 2.11 or newer, and nothing tells which"
     ).source(_BCCL)
-    rules[F.COMM_MONITORED_BARRIER] = no(_NONE, "only gloo has a monitored barrier").source(
-        "PyTorch 2.13, torch/csrc/distributed/c10d/Backend.hpp", _COMM_TABLE
-    )
+    rules.update(NO_MONITORED_BARRIER)
     rules[F.COMM_COALESCING] = undocumented(
         "Biren's table leaves batch_isend_irecv open, and does not tell of other groups"
     ).source(_COMM_TABLE)
@@ -213,11 +210,10 @@ def _collectives() -> Mapping[Feature, Rule]:
 
 _COMM: Mapping[Feature, Rule] = {
     **_collectives(),
-    F.COMM_BACKEND: all_of(
-        ON_A_DEVICE, TORCH_INSTALLED.where_recorded(),
-        BACKENDS.is_not_empty("this PyTorch is built without torch.distributed").where_recorded(),
-        value_of(lambda question: Finding(Status.YES, question.facts.evidence, value="bccl")),
-    ).source(f"{SUPA_SOURCE}, distributed/distributed_c10d.py, register_backend", _DS_SUPA),
+    **own_backend(
+        "bccl",
+        f"{SUPA_SOURCE}, distributed/distributed_c10d.py, register_backend", _DS_SUPA,
+    ),
     F.COMM_SYMMETRIC_MEMORY: _ON_BCCL.source(f"{GUIDE}, torch.distributed.symmetric_memory"),
     F.COMM_GPU_DIRECT_RDMA: undocumented(
         "no document of Biren tells whether a network adapter reaches the GPU's memory"
@@ -240,9 +236,7 @@ _COMPILING: Mapping[Feature, Rule] = {
         INDUCTOR_CXX.where_recorded(), F.TRITON_USABLE,
     ).source(f"{GUIDE}, chapter 4, graph mode"),
     F.COMPILE_TORCH_COMPILE: all_of(F.COMPILE_INDUCTOR).source(f"{GUIDE}, torch.compiler"),
-    F.COMPILE_DEEPCOMPILE: no(
-        Code.POLICY, "DeepSpeed registers its compiler passes for the cuda accelerator only"
-    ).source("DeepSpeed 0.19.8, compile/util.py, is_deepcompile_supported"),
+    **NO_DEEPCOMPILE,
     F.BUILD_CUDA: undocumented(
         "Biren's SUDA compiles CUDA sources by CMake; whether torch's CUDAExtension works by it "
         "is not told"
@@ -285,18 +279,6 @@ _COMPILING: Mapping[Feature, Rule] = {
     ).source(f"{GUIDE}, torch.nn.functional"),
 }  # fmt: skip
 
-_OWN = "ops.{accelerator}.accelerator"
-_DEEPSPEED: Mapping[Feature, Rule] = {
-    F.DEEPSPEED_FP16: fact(f"{_OWN}.is_fp16_supported", "DeepSpeed's word", code=Code.POLICY)
-    .holds("DeepSpeed accepts fp16 here", "DeepSpeed refuses fp16 here")
-    .or_if_not_recorded(yes("DeepSpeed 0.19.8 accepts fp16 on SUPA"))
-    .source(f"{_DS_SUPA}, is_fp16_supported"),
-    F.DEEPSPEED_BF16: fact(f"{_OWN}.is_bf16_supported", "DeepSpeed's word", code=Code.POLICY)
-    .holds("DeepSpeed accepts bf16 here", "DeepSpeed refuses bf16 here")
-    .or_if_not_recorded(yes("DeepSpeed 0.19.8 accepts bf16 on SUPA"))
-    .source(f"{_DS_SUPA}, is_bf16_supported"),
-}
-
 
 class Supa(Accelerator):
     """Biren GPUs with the SUPA software."""
@@ -310,7 +292,8 @@ class Supa(Accelerator):
         visibility=("SUPA_VISIBLE_DEVICES",),
     )
     capabilities: ClassVar[Mapping[Feature, Rule]] = {
-        **BUILD, **HOST, **DTYPES, **_RUNTIME, **_COMM, **_COMPILING, **_DEEPSPEED,
+        **BUILD, **HOST, **DTYPES, **_RUNTIME, **_COMM, **_COMPILING,
+        **deepspeeds_word(_DS_SUPA),
         **device_limits(
             "supa", _SEEN,
             runtime=undocumented(

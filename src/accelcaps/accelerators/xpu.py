@@ -21,6 +21,13 @@ from accelcaps.accelerators.references import (
     torch,
     undocumented,
 )
+from accelcaps.accelerators.rows import (
+    FORK_SAFE,
+    NO_DEEPCOMPILE,
+    NO_MONITORED_BARRIER,
+    asynchronous,
+    deepspeeds_word,
+)
 from accelcaps.accelerators.xpu_dtypes import DTYPES, by_generation
 from accelcaps.facts.sources import DeviceSource
 from accelcaps.rules import (
@@ -61,17 +68,13 @@ _XPU_BUILD = version_of(
 _BUILT_FOR_XPU = _XPU_BUILD.exists().remedy(
     "install a PyTorch built for XPU, 2.5 or newer (its builds are called +xpu)"
 )
-_ASYNCHRONOUS = no(_NONE, "work is queued, and runs beside the host").source(_DS_XPU)
 _RUNTIME: Mapping[Feature, Rule] = {
     F.DEVICE_AVAILABLE: usable_device(
         "Intel GPU", _SEEN, _BUILT_FOR_XPU, hides="ZE_AFFINITY_MASK",
         remedy="install the Intel GPU driver with Level Zero, and let the user into the groups "
         "render and video",
     ),
-    F.DEVICE_SYNCHRONOUS: _ASYNCHRONOUS,
-    F.DEVICE_HOST_TIMERS: _ASYNCHRONOUS,
-    F.DEVICE_RESOLVES_DATA_DEPENDENCY: _ASYNCHRONOUS,
-    F.DEVICE_HANDLES_MEMORY_BACKPRESSURE: _ASYNCHRONOUS,
+    **asynchronous(_DS_XPU),
     F.RUNTIME_STREAMS: _HERE.source(f"{_TORCH_XPU}/streams.py"),
     F.RUNTIME_STREAM_PRIORITIES: _HERE.source(f"{_TORCH_XPU}/streams.py, Stream(priority=…)"),
     F.RUNTIME_EVENTS: _HERE.source(f"{_TORCH_XPU}/streams.py"),
@@ -93,9 +96,7 @@ _RUNTIME: Mapping[Feature, Rule] = {
     F.RUNTIME_PROFILER_RANGES_DOMAIN: no(_NONE, "torch.profiler.itt takes no domain").source(
         "PyTorch, torch/profiler/itt.py"
     ),
-    F.RUNTIME_FORK_SAFE: yes("no device is opened in the process that asks").source(
-        "accelcaps: what opens a device is asked in a child process"
-    ),
+    **FORK_SAFE,
     F.MEMORY_PINNED_HOST: _HERE.source(
         "PyTorch, aten/src/ATen/xpu/CachingHostAllocator.cpp (sycl::aligned_alloc_host)"
     ),
@@ -154,9 +155,7 @@ def _collectives() -> Mapping[Feature, Rule]:
     rules[F.COMM_ALL_REDUCE_PREMUL_SUM] = all_of(F.COMM_ALL_REDUCE, since("2.9")).source(
         f"{_OPS}, src/xccl/ProcessGroupXCCL.cpp, applyPreMulSumIfNeeded"
     )
-    rules[F.COMM_MONITORED_BARRIER] = no(_NONE, "only gloo has a monitored barrier").source(
-        "PyTorch 2.13, torch/csrc/distributed/c10d/Backend.hpp"
-    )
+    rules.update(NO_MONITORED_BARRIER)
     return rules
 
 
@@ -220,9 +219,7 @@ _COMPILING: Mapping[Feature, Rule] = {
     F.COMPILE_TORCH_COMPILE: all_of(F.COMPILE_INDUCTOR).source(
         "PyTorch documentation, Getting Started on Intel GPU"
     ),
-    F.COMPILE_DEEPCOMPILE: no(
-        Code.POLICY, "DeepSpeed registers its compiler passes for the cuda accelerator only"
-    ).source("DeepSpeed 0.19.8, compile/util.py, is_deepcompile_supported"),
+    **NO_DEEPCOMPILE,
     **dict.fromkeys(
         (F.BUILD_CUDA, F.BUILD_HIP),
         no(Code.HARDWARE_UNSUPPORTED, "an Intel GPU is not such a device").source(
@@ -272,21 +269,6 @@ _COMPILING: Mapping[Feature, Rule] = {
 }  # fmt: skip
 
 
-def _own_word(method: str, what: str) -> Rule:
-    return (
-        fact(f"ops.{{accelerator}}.accelerator.{method}", "DeepSpeed's word", code=Code.POLICY)
-        .holds(f"DeepSpeed's {method}() is true", f"DeepSpeed's {method}() is false")
-        .or_if_not_recorded(yes(f"DeepSpeed 0.19.8 accepts {what} on XPU"))
-        .source(f"{_DS_XPU}, {method}: always true")
-    )
-
-
-_DEEPSPEED: Mapping[Feature, Rule] = {
-    F.DEEPSPEED_FP16: _own_word("is_fp16_supported", "fp16"),
-    F.DEEPSPEED_BF16: _own_word("is_bf16_supported", "bf16"),
-}
-
-
 class Xpu(Accelerator):
     """Intel GPUs with PyTorch's XPU build."""
 
@@ -299,7 +281,8 @@ class Xpu(Accelerator):
         visibility=("ZE_AFFINITY_MASK",),
     )
     capabilities: ClassVar[Mapping[Feature, Rule]] = {
-        **BUILD, **HOST, **DTYPES, **_RUNTIME, **_COMM, **_COMPILING, **_DEEPSPEED,
+        **BUILD, **HOST, **DTYPES, **_RUNTIME, **_COMM, **_COMPILING,
+        **deepspeeds_word(_DS_XPU, fp16_note=": always true", bf16_note=": always true"),
         **device_limits(
             "xpu", _SEEN,
             runtime=value("torch.xpu", "SYCL of this PyTorch").source("PyTorch, torch/version.py"),
