@@ -141,7 +141,7 @@ DTYPES: Mapping[Feature, Rule] = {
     F.DTYPE_FP32: _STORED.source(_PROPERTIES),
     F.DTYPE_FP32_STORAGE: _STORED.source(_PROPERTIES),
     F.DTYPE_TF32: all_of(ON_A_DEVICE, _TF32).source(
-        "PyTorch PR #137570 (torch.backends.mkldnn.allow_tf32 for XPU)", _XMX,
+        "PyTorch PRs #137570 (torch.backends.mkldnn.allow_tf32 for XPU), #144240 (products)", _XMX,
         f"{_PROPERTIES}: is_tf32_supported() is true wherever there is XMX, Arc A GPUs included",
     ),
     F.DTYPE_FP16: all_of(
@@ -166,7 +166,10 @@ DTYPES: Mapping[Feature, Rule] = {
     F.DTYPE_MXFP8: _BLOCKS,
     F.DTYPE_MXFP4: _BLOCKS,
     F.DTYPE_NVFP4: _BLOCKS,
-    F.DTYPE_INT8: _INT8.source("PyTorch PR #157769 (torch._int_mm by oneDNN, 2.9)", _XMX),
+    F.DTYPE_INT8: _INT8.source(
+        "PyTorch, aten/src/ATen/native/mkldnn/xpu/Blas.cpp (torch._int_mm by oneDNN)",
+        "bitsandbytes PR #1736: since torch 2.9", _XMX,
+    ),
     F.DTYPE_INT8_STORAGE: _STORED.source(_PROPERTIES),
     F.DTYPE_INT4: all_of(
         ON_A_DEVICE, since("2.8"), yes("weights only: products run in fp16 or bf16", code=Code.NOTE)
