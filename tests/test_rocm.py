@@ -57,6 +57,18 @@ def test_bf16_that_torch_calls_supported_is_emulated_before_wmma_and_mfma():
     assert verdict.reasons[-1].code is Code.EMULATED
 
 
+@pytest.mark.parametrize(
+    ("torch", "status"),
+    [
+        ("1.13.1+rocm5.2", NO),
+        ("2.0.1+rocm5.4.2", UNKNOWN),  # merged too near its release to tell
+        ("2.1.0+rocm5.6", YES),
+    ],
+)
+def test_graphs_are_told_by_the_torch_that_has_them(torch, status):
+    assert device("gfx90a", torch, built=True).explain(F.RUNTIME_GRAPH_CAPTURE).status is status
+
+
 def test_an_architecture_with_features_counts_as_the_architecture():
     assert device("gfx90a:sramecc+:xnack-").supports(F.DTYPE_INT4)
 

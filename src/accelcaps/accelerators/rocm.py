@@ -81,7 +81,8 @@ _RUNTIME: Mapping[Feature, Rule] = {
     F.RUNTIME_STREAM_PRIORITIES: _HERE.source("HIP Runtime API, hipStreamCreateWithPriority"),
     F.RUNTIME_EVENTS: _HERE.source(f"{_TORCH_CUDA_PY}/streams.py; {_HIP_PAGE}"),
     F.RUNTIME_EVENT_TIMING: _HERE.source("HIP Runtime API, hipEventElapsedTime"),
-    F.RUNTIME_GRAPH_CAPTURE: all_of(ON_A_DEVICE, torch("2.1"), hip("5.3")).source(
+    # Merged on 2023-02-14, a month before 2.0 was released: whether 2.0 has it was not found.
+    F.RUNTIME_GRAPH_CAPTURE: all_of(ON_A_DEVICE, torch("2.0"), since("2.1"), hip("5.3")).source(
         "PyTorch PR #88202 (HIP graphs; ROCm 5.3)", "HIP Runtime API, graph management"
     ),
     F.RUNTIME_RNG_PER_DEVICE: _HERE.source(f"{_TORCH_CUDA_PY}/random.py"),
