@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         UnknownAcceleratorError,
         UnknownFeatureError,
         UnsupportedFeatureError,
+        VerificationError,
     )
     from accelcaps.facts import DeviceSource, Facts, NotObserved
     from accelcaps.feature import Feature
@@ -59,6 +60,7 @@ __all__ = [
     "UnknownFeatureError",
     "UnsupportedFeatureError",
     "Verdict",
+    "VerificationError",
     "__version__",
     "features",
     "get_accelerator",

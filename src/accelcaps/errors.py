@@ -20,6 +20,7 @@ __all__ = [
     "UnknownAcceleratorError",
     "UnknownFeatureError",
     "UnsupportedFeatureError",
+    "VerificationError",
 ]
 
 
@@ -101,3 +102,7 @@ class CircularRuleError(AccelcapsError, RuntimeError):
     def __init__(self, chain: Sequence[str]) -> None:
         self.chain = tuple(chain)
         super().__init__(f"rules rest on each other in a circle: {' → '.join(chain)}")
+
+
+class VerificationError(AccelcapsError, RuntimeError):
+    """Features cannot be exercised: of another machine, or of one that is only described."""

@@ -77,6 +77,8 @@ class Code(str, Enum):
     LIBRARY_VERSION = "library.version"
     RUNTIME_FAILED = "runtime.failed"
     """All is there, and it fails when it is used."""
+    RESULT_WRONG = "result.wrong"
+    """It runs, and gives something else than the reference."""
     RESOURCE_LIMIT = "resource.limit"
     POLICY = "policy"
     """Software refuses what the hardware could do, or a setting hides it."""
@@ -131,6 +133,7 @@ class Verdict:
         source: where the rule comes from (a document, a source file and version).
         because: the verdicts of other features that it rests on.
         value: the value of a limit or of a named thing such as ``comm.backend``; else ``None``.
+        claimed: what the rules said before the feature was exercised; ``None`` where it was not.
     """
 
     feature: str
@@ -141,6 +144,7 @@ class Verdict:
     source: str | None = None
     because: tuple[Verdict, ...] = ()
     value: Value = None
+    claimed: Status | None = None
 
     def __str__(self) -> str:
         shown = f" = {self.value}" if self.value is not None else ""
@@ -155,8 +159,15 @@ class Verdict:
         """Return whether it works: yes, or (unless ``degraded=False``) degraded."""
         return self.status is Status.YES or (degraded and self.status is Status.DEGRADED)
 
+    @property
+    def disagrees(self) -> bool:
+        """Whether exercising the feature showed that its claim was wrong."""
+        if self.evidence is not Evidence.VERIFIED or self.claimed in (None, Status.UNKNOWN):
+            return False
+        return self.claimed is not self.status
+
     def to_json(self) -> dict[str, Any]:
-        """Return the verdict as JSON-serialisable data; ``value`` only where there is one."""
+        """Return the verdict as JSON-serialisable data; ``value``, ``claimed`` where there are."""
         data: dict[str, Any] = {
             "feature": str(self.feature),
             "status": self.status.value,
@@ -168,6 +179,8 @@ class Verdict:
         }
         if self.value is not None:
             data["value"] = self.value
+        if self.claimed is not None:
+            data["claimed"] = self.claimed.value
         return data
 
     @classmethod
@@ -186,4 +199,5 @@ class Verdict:
             source=data["source"],
             because=tuple(cls.from_json(verdict) for verdict in data["because"]),
             value=data.get("value"),
+            claimed=Status(data["claimed"]) if data.get("claimed") is not None else None,
         )

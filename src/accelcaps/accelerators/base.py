@@ -6,11 +6,13 @@ A new question costs a row in a table, never a method here.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from accelcaps.accelerators.packed import PACKED
+from accelcaps.checks.evidence import verified
+from accelcaps.checks.exercise import SECTION, Exercise
 from accelcaps.errors import (
     AccelcapsError,
     CircularRuleError,
@@ -53,11 +55,16 @@ class Accelerator:
         facts: what was observed on the machine in question.
         forced: feature name → the verdict that a user decided.
         limits: limit name → value.
+        checks: feature → ``module:function`` that exercises it, for features of a vendor's own
+            and where the shared check does not fit; see :mod:`accelcaps.checks.running.device`.
+        simulated: whether other hardware computes for it, so that its speed tells nothing.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     capabilities: ClassVar[Mapping[Feature, Rule]] = {}
+    checks: ClassVar[Mapping[Feature, str]] = {}
+    simulated: ClassVar[bool] = False
     seen_by: ClassVar[DeviceSource]
 
     def __init__(self, facts: Facts, forced: Mapping[str, Forced] | None = None) -> None:
@@ -150,6 +157,44 @@ class Accelerator:
             found += [op for op in reflected if op not in present and op.startswith(prefix)]
         return {feature: self.explain(feature) for feature in found}
 
+    def verify(self, feature: str, *, deadline: float | None = None) -> Verdict:
+        """Exercise a feature on the device, now, and return the verdict that stands after it.
+
+        From then on :meth:`explain` and what rests on the feature answer with it. A feature that
+        has no check, or cannot be tried here, keeps its verdict.
+
+        Args:
+            feature: a constant of :mod:`accelcaps.features`, or its name.
+            deadline: seconds that it may take; each check has its own where not given.
+
+        Raises:
+            UnknownFeatureError: when no feature has that name.
+            VerificationError: when these are the facts of another machine.
+        """
+        from accelcaps.checks.runner import exercise
+
+        named = self._feature(feature)
+        self.record(exercise(self, [named], deadline=deadline).values())
+        return self.explain(named)
+
+    def record(self, exercises: Iterable[Exercise]) -> None:
+        """Take what happened when features were exercised; verdicts are judged again with it."""
+        with self._judging:
+            for done in exercises:
+                self.facts.record((SECTION, self.name, done.feature), done.to_json())
+            self._verdicts.clear()
+            self._supported.clear()
+
+    def exercised(self, feature: str) -> Exercise | None:
+        """Return what happened when a feature was exercised; ``None`` where it was not."""
+        known = self.facts.get(SECTION, self.name, feature)
+        return Exercise.from_json(feature, known) if isinstance(known, Mapping) else None
+
+    def claim(self, feature: str) -> Verdict:
+        """Return the verdict that the rules give, whether the feature was exercised or not."""
+        with self._judging:
+            return self._claim(self._feature(feature))
+
     def devices(self) -> list[Mapping[str, Any]] | NotObserved:
         """Return the facts of the devices that this process may see."""
         listed = self.facts.get("devices", self.name, "list")
@@ -183,6 +228,10 @@ class Accelerator:
             raise CircularRuleError([*self._asking, feature])
         if feature in self.forced:
             return self.forced[feature].finding(feature).verdict(feature)
+        claim, done = self._claim(feature), self.exercised(feature)
+        return verified(claim, done) if done is not None else claim
+
+    def _claim(self, feature: Feature) -> Verdict:
         self._asking.append(feature)
         try:
             rule = self._rule(feature)

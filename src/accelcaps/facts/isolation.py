@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -23,9 +24,10 @@ from accelcaps.facts.model import NotObserved
 from accelcaps.verdict import Code
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    import threading
+    from collections.abc import Callable, Mapping
 
-__all__ = ["Outcome", "Report", "child_main", "run_probe"]
+__all__ = ["Outcome", "Report", "Watch", "child_main", "run_probe"]
 
 
 class Report(Protocol):
@@ -40,6 +42,25 @@ _START = (
     "from accelcaps.facts.isolation import child_main; child_main(*sys.argv[1:])"
 )
 _LAST_LINES = 3
+_LOOK = 0.05
+"""Seconds between two looks at a child that is watched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """How to watch a child that reports many things, one after the other.
+
+    Attributes:
+        patience: seconds that may pass between two lines of its report.
+        start: seconds that may pass before its first value, where that takes longer.
+        stop: when it is set, the child is ended.
+        follow: called with each key and value as it is reported, while the child runs.
+    """
+
+    patience: float | None = None
+    start: float | None = None
+    stop: threading.Event | None = None
+    follow: Callable[[str, Any], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +85,7 @@ def run_probe(
     *arguments: Any,
     deadline: float,
     environment: Mapping[str, str | None] | None = None,
+    watch: Watch | None = None,
 ) -> Outcome:
     """Call ``probe(report, *arguments)`` in a child process.
 
@@ -72,6 +94,7 @@ def run_probe(
         arguments: JSON-serialisable.
         deadline: seconds until the child, and all it started, is ended.
         environment: variables to set (or with ``None`` to remove) in the child.
+        watch: how to watch it while it runs; else only the deadline ends it.
 
     Returns:
         The outcome; this function does not raise for anything the child does.
@@ -88,17 +111,20 @@ def run_probe(
             probe, json.dumps(arguments), str(answer),
         ]  # fmt: skip
         with (Path(directory) / "printed").open("w+b") as printed:
-            status = _run(command, printed, deadline, _environment(environment))
+            ended_by = _Ends(deadline, watch, answer)
+            status = _run(command, printed, ended_by, _environment(environment))
             printed.seek(0)
             text = printed.read().decode(errors="replace")
         results, doing, ended, damage = _read(answer.read_bytes())
     failure = None
     if damage is not None:
         failure = NotObserved(Code.PROBE_CRASHED, f"{_short(probe)} {damage}")
+    elif status is None and ended_by.stopped:
+        failure = NotObserved(Code.NOT_OBSERVED, f"{_short(probe)} was interrupted")
     elif status is None:
         what = f" at {doing}" if doing else ""
         failure = NotObserved(
-            Code.PROBE_TIMEOUT, f"{_short(probe)} did not answer within {deadline:g} s{what}"
+            Code.PROBE_TIMEOUT, f"{_short(probe)} did not answer within {ended_by.limit:g} s{what}"
         )
     elif not ended:
         failure = NotObserved(
@@ -129,10 +155,61 @@ def child_main(probe: str, arguments: str, answer: str) -> None:
     os._exit(0)  # all is written; tearing a framework down takes longer than asking it
 
 
+class _Ends:
+    """Tells when a child must be ended: at the deadline, when it is silent, or when asked to."""
+
+    def __init__(self, deadline: float, watch: Watch | None, answer: Path) -> None:
+        self.limit = deadline
+        self.stopped = False
+        self._watch = watch or Watch()
+        self._answer = answer
+        self._begun = self._heard = time.monotonic()
+        self._read = 0
+        self._deadline = deadline
+        self._patience = self._watch.start or self._watch.patience
+
+    @property
+    def next_look(self) -> float:
+        """Seconds until it may be time."""
+        left = self._begun + self._deadline - time.monotonic()
+        return max(0.0, left if self._watch == Watch() else min(left, _LOOK))
+
+    def reached(self) -> bool:
+        """Whether it is time; passes on what was reported since the last look."""
+        now = time.monotonic()
+        self.listen()
+        if self._watch.stop is not None and self._watch.stop.is_set():
+            self.stopped = True
+        elif now - self._begun >= self._deadline:
+            self.limit = self._deadline
+        elif self._patience is not None and now - self._heard >= self._patience:
+            self.limit = self._patience
+        else:
+            return False
+        return True
+
+    def listen(self) -> None:
+        """Pass on what was reported since the last look."""
+        if self._watch == Watch():
+            return
+        with self._answer.open("rb") as lines:
+            lines.seek(self._read)
+            new = lines.read()
+        whole = new[: new.rfind(b"\n") + 1]  # the last line may be half written
+        if not whole:
+            return
+        self._read += len(whole)
+        self._heard = time.monotonic()
+        for key, value in _read(whole)[0].items():
+            self._patience = self._watch.patience
+            if self._watch.follow is not None:
+                self._watch.follow(key, value)
+
+
 def _run(
-    command: list[str], printed: Any, deadline: float, environment: dict[str, str]
+    command: list[str], printed: Any, ends: _Ends, environment: dict[str, str]
 ) -> int | None:
-    """Return the child's status, or ``None`` where it was ended at the deadline."""
+    """Return the child's status, or ``None`` where it had to be ended."""
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -142,9 +219,15 @@ def _run(
         start_new_session=True,
     )
     try:
-        return process.wait(deadline)
-    except subprocess.TimeoutExpired:
-        return None
+        while True:
+            try:
+                status = process.wait(ends.next_look)
+            except subprocess.TimeoutExpired:
+                if ends.reached():
+                    return None
+            else:
+                ends.listen()
+                return status
     finally:
         _end(process)
 

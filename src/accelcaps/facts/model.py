@@ -150,6 +150,22 @@ class Facts:
         with ThreadPoolExecutor(max_workers=4) as pool:
             list(pool.map(self._ensure, places))
 
+    @property
+    def can_be_observed(self) -> bool:
+        """Whether these are facts of the machine this runs on, rather than recorded ones."""
+        return bool(self._collectors)
+
+    def record(self, place: Sequence[str], found: Mapping[str, Any]) -> None:
+        """Add what was observed by other means than a collector; it replaces what was there.
+
+        Args:
+            place: the path, such as ``("exercised", "cpu", "dtype.bf16")``.
+            found: JSON-serialisable data.
+        """
+        with self._lock:
+            self._store((*place,), NotObserved(Code.NOT_OBSERVED, ""))  # nothing is merged
+            self._store((*place,), found)
+
     def to_json(self) -> dict[str, Any]:
         """Return everything observed so far as JSON-serialisable data."""
         with self._lock:

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from accelcaps.facts.model import Facts
     from accelcaps.facts.sources import Sources
 
-__all__ = ["OpsCollector"]
+__all__ = ["CALLED", "OpsCollector"]
 
 _ATTEMPTS = 6
-_CALLED = {"rocm": "cuda"}
+CALLED = {"rocm": "cuda"}
 """What DeepSpeed calls an accelerator, where its name differs."""
 
 
@@ -45,7 +45,7 @@ class OpsCollector:
         source = self._sources.get(key)
         outside = source.deepspeed if source else ""
         # ROCm is what DeepSpeed calls cuda; one that it does not know is set in the child.
-        name = None if outside else _CALLED.get(key, key)
+        name = None if outside else CALLED.get(key, key)
         ops: dict[str, Any] = {}
         about: dict[str, Any] = {}
         end = time.monotonic() + 2 * self._deadline

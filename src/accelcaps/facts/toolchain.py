@@ -26,7 +26,7 @@ from accelcaps.verdict import Code
 if TYPE_CHECKING:
     from accelcaps.facts.model import Facts
 
-__all__ = ["ToolchainCollector", "cuda_home"]
+__all__ = ["ToolchainCollector", "c_compilers", "cuda_home"]
 
 _TRIAL = "#include <cstdlib>\nint accelcaps_trial(int x) { return std::abs(x); }\n"
 
@@ -72,6 +72,11 @@ def cuda_home() -> tuple[str | None, str | None]:
     return None, None
 
 
+def c_compilers() -> list[str]:
+    """Return the commands that are tried for C, the first that is there being taken."""
+    return [os.environ["CC"]] if os.environ.get("CC") else ["gcc", "clang"]
+
+
 def _cxx() -> dict[str, Any]:
     command = os.environ.get("CXX", "cl" if sys.platform == "win32" else "c++")
     found = _program(command, split=True)
@@ -89,8 +94,7 @@ def _cxx() -> dict[str, Any]:
 
 def _cc() -> dict[str, Any]:
     """Return the C compiler as triton takes it: ``CC``, else gcc, else clang."""
-    names = [os.environ["CC"]] if os.environ.get("CC") else ["gcc", "clang"]
-    return next((found for found in map(_program, names) if found["path"]), _program(names[0]))
+    return next((f for f in map(_program, c_compilers()) if f["path"]), _program(c_compilers()[0]))
 
 
 def _gxx() -> dict[str, Any]:
