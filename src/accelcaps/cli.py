@@ -1,4 +1,4 @@
-"""The command ``accelcaps``: report, explain, features, profiles, matrix, why."""
+"""The command ``accelcaps``: report, explain, verify, features, profiles, matrix, why."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from accelcaps._version import __version__
+from accelcaps.cli_checks import add_run_options
 from accelcaps.errors import AccelcapsError, ProfileError, UnknownAcceleratorError
 from accelcaps.verdict import Status
 
@@ -72,11 +73,34 @@ def _report(options: argparse.Namespace) -> int:
         choice = replace(choice, because=f"{options.on} is a device of it")
     accelerator = _accelerator(options, facts, choice.chosen)
     accelerator.facts.collect_all(accelerator.name)  # all of it is needed: several at a time
+    status = _verified_first(options, accelerator) if options.verify else YES
     if options.json:
         _print_json(report_document(accelerator, choice))
     else:
         _show(report_lines(accelerator, choice))
-    return YES
+    return status
+
+
+def _verified_first(options: argparse.Namespace, accelerator: Accelerator) -> int:
+    """Exercise what can be, so that the report tells it; return the exit status."""
+    from accelcaps.checks.catalog import exercisable
+    from accelcaps.checks.evidence import disagreements
+    from accelcaps.cli_checks import INTERRUPTED, exercised
+
+    checks = exercisable(accelerator)
+    wanted = [feature for feature, check in checks.items() if options.builds or not check.builds]
+    found, interrupted = exercised(options, accelerator, wanted)
+    if interrupted:
+        return INTERRUPTED
+    return NO if disagreements(map(accelerator.explain, found)) else YES
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from accelcaps.accelerators.registry import why
+    from accelcaps.cli_checks import verify
+
+    chosen = options.accelerator or why().chosen
+    return verify(options, _accelerator(options, None, chosen))
 
 
 def _explain(options: argparse.Namespace) -> int:
@@ -211,7 +235,8 @@ def _facts(options: argparse.Namespace) -> Facts | None:
 def _accelerator(options: argparse.Namespace, facts: Facts | None, chosen: str) -> Accelerator:
     from accelcaps.accelerators.registry import get_accelerator
 
-    return get_accelerator(options.accelerator or chosen, facts, force=options.force)
+    forced = getattr(options, "force", None)
+    return get_accelerator(options.accelerator or chosen, facts, force=forced)
 
 
 def _show(lines: Any) -> None:
@@ -243,7 +268,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="accelcaps",
         description="What an accelerator can really do, why not where it cannot, and what would "
         "change that. Without a command: report.",
-        epilog="Exit status: 0 yes (or degraded), 1 no, 2 usage or tool error, 3 unknown.",
+        epilog="Exit status: 0 yes (or degraded), 1 no, 2 usage or tool error, 3 unknown; of "
+        "verify: 0 every claim held, 1 one was wrong, 3 one that was named is not decided.",
     )
     parser.add_argument("--version", action="version", version=f"accelcaps {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
@@ -265,6 +291,16 @@ def _parser() -> argparse.ArgumentParser:
         sub.add_argument("--on", metavar="PROFILE", help="answer for this hardware instead")
         _add_stack(sub)
         sub.add_argument("--force", metavar="NAME=STATUS", help="decide a verdict yourself")
+    report.add_argument("--verify", action="store_true", help="exercise what can be, first")
+    verify = command(
+        "verify", _verify,
+        "exercise features on the device, and compare with a reference: is every claim true?",
+        machine=False,
+    )  # fmt: skip
+    verify.add_argument("feature", nargs="*", help="a feature, or a group such as dtype or 'op.*'")
+    verify.add_argument("--accelerator", metavar="NAME", help="this one, chosen or not")
+    for sub in (report, verify):
+        add_run_options(sub)
     explain.add_argument("feature", nargs="+", help="a feature's name, such as dtype.bf16")
     features = command(
         "features", _features, "the vocabulary: every name and what a yes promises", machine=False

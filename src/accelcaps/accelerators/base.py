@@ -74,7 +74,7 @@ class Accelerator:
         self._supported: dict[str, bool] = {}
         self._asking: list[str] = []
         self._judging = threading.RLock()  # one thread at a time judges; rules ask each other
-        self.forced = {self._feature(name): said for name, said in (forced or {}).items()}
+        self.forced = {self.feature(name): said for name, said in (forced or {}).items()}
 
     def __repr__(self) -> str:
         return f"<accelerator {self.name} of {self.facts.name}>"
@@ -105,7 +105,7 @@ class Accelerator:
         known = self._verdicts.get(feature)
         if known is not None:
             return known
-        named = self._feature(feature)
+        named = self.feature(feature)
         with self._judging:
             verdict = self._verdicts.get(named) or self._judge(named)
         # The constant itself is the key, so that asking with it finds it by identity.
@@ -137,7 +137,7 @@ class Accelerator:
         for degraded in (False, True):
             for verdict in verdicts:
                 if verdict.supported(degraded=degraded):
-                    return self._feature(verdict.feature)
+                    return self.feature(verdict.feature)
         raise UnsupportedFeatureError(self.name, verdicts)
 
     def features(self, pattern: str = "*") -> dict[Feature, Verdict]:
@@ -152,7 +152,7 @@ class Accelerator:
         found = REGISTRY.in_group(pattern)
         if any(feature.group == "op" for feature in found):
             present = set(found)
-            reflected = (self._feature(name) for name in reflected_ops(self.facts, self.name))
+            reflected = (self.feature(name) for name in reflected_ops(self.facts, self.name))
             prefix = pattern.removesuffix("*")
             found += [op for op in reflected if op not in present and op.startswith(prefix)]
         return {feature: self.explain(feature) for feature in found}
@@ -173,7 +173,7 @@ class Accelerator:
         """
         from accelcaps.checks.runner import exercise
 
-        named = self._feature(feature)
+        named = self.feature(feature)
         self.record(exercise(self, [named], deadline=deadline).values())
         return self.explain(named)
 
@@ -193,7 +193,7 @@ class Accelerator:
     def claim(self, feature: str) -> Verdict:
         """Return the verdict that the rules give, whether the feature was exercised or not."""
         with self._judging:
-            return self._claim(self._feature(feature))
+            return self._claim(self.feature(feature))
 
     def devices(self) -> list[Mapping[str, Any]] | NotObserved:
         """Return the facts of the devices that this process may see."""
@@ -202,7 +202,12 @@ class Accelerator:
             return listed
         return [device for device in listed or [] if device.get("visible") is not False]
 
-    def _feature(self, name: str) -> Feature:
+    def feature(self, name: str) -> Feature:
+        """Return the feature called ``name``, an op of the installed DeepSpeed included.
+
+        Raises:
+            UnknownFeatureError: when no feature has that name.
+        """
         if not isinstance(name, str):
             raise UnknownFeatureError(repr(name))
         if not name.startswith("op.") or name in REGISTRY:

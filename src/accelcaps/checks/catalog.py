@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from accelcaps import features as F
-from accelcaps.feature import Feature
 from accelcaps.features import REGISTRY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from accelcaps.accelerators.base import Accelerator
+    from accelcaps.feature import Feature
 
 __all__ = ["CHECKS", "Check", "checks_of", "exercisable"]
 
@@ -95,7 +95,7 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         "attention", f"{_RUNNING}.attention",
-        _group("attention", besides=(F.ATTENTION_PAGED,)) + (F.OP_GROUPED_MM,),
+        (*_group("attention", besides=(F.ATTENTION_PAGED,)), F.OP_GROUPED_MM),
     ),
     Check(
         "compilers", f"{_RUNNING}.compilers",
@@ -122,7 +122,10 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         "ops", f"{_RUNNING}.ops",
-        _group("op", besides=(F.OP_GROUPED_MM, F.OP_BITSANDBYTES)) + (F.MEMORY_PINNED_HOST_NATIVE,),
+        (
+            *_group("op", besides=(F.OP_GROUPED_MM, F.OP_BITSANDBYTES)),
+            F.MEMORY_PINNED_HOST_NATIVE,
+        ),
         patience=900, apart=True, builds=True,
         environment={**_CACHES, **_LOCAL, "DS_SKIP_CUDA_CHECK": None},
     ),

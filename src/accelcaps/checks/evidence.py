@@ -46,7 +46,9 @@ def disagreements(verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 def _failed(claim: Verdict, done: Exercise) -> Verdict:
     as_claimed = claim.status is Status.NO
-    lead = "failed when run, as claimed" if as_claimed else f"claimed {claim.status}, failed when run"
+    lead = (
+        "failed when run, as claimed" if as_claimed else f"claimed {claim.status}, failed when run"
+    )
     reason = Reason(_CODES[done.outcome], f"{lead}: {done.text}")
     against = tuple(each for each in claim.reasons if each.code is not Code.MET)
     return replace(

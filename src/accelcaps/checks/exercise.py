@@ -89,7 +89,8 @@ class Exercise:
         if "ratio" in self.measured:
             told.append(f"{self.measured['ratio']:.3g} × the time of fp32")
         if "error" in self.measured:
-            told.append(f"off by at most {self.measured['error']:.2g} of the largest value")
+            error = self.measured["error"]
+            told.append(f"off by {error:.2g} of the largest value at most" if error else "exact")
         return ", ".join(told)
 
     def to_json(self) -> dict[str, Any]:

@@ -80,7 +80,7 @@ class Runner:
         self._accelerator = accelerator
         self._jobs = max(1, jobs)
         self._deadline = deadline
-        self._follow = follow or (lambda feature, done: None)
+        self._follow = follow or _tell_nobody
         self._stop = threading.Event()
         self._found: dict[str, Exercise] = {}
         self._devices = _devices(accelerator)
@@ -186,6 +186,10 @@ class Runner:
     def _keep(self, done: Exercise) -> None:
         self._found[done.feature] = done
         self._follow(done.feature, done)
+
+
+def _tell_nobody(feature: str, done: Exercise | None) -> None:  # noqa: ARG001
+    """Follow nothing."""
 
 
 def _units(wanted: Mapping[Feature, Check]) -> list[tuple[Check, list[str]]]:

@@ -206,9 +206,7 @@ class _Ends:
                 self._watch.follow(key, value)
 
 
-def _run(
-    command: list[str], printed: Any, ends: _Ends, environment: dict[str, str]
-) -> int | None:
+def _run(command: list[str], printed: Any, ends: _Ends, environment: dict[str, str]) -> int | None:
     """Return the child's status, or ``None`` where it had to be ended."""
     process = subprocess.Popen(
         command,

@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from accelcaps.accelerators.registry import Choice
     from accelcaps.feature import Feature
 
-__all__ = ["WIDTH", "console", "explain_lines", "report_lines", "show"]
+__all__ = [
+    "STYLE", "WIDTH", "console", "explain_lines", "group_lines", "report_lines", "show", "wrapped",
+]  # fmt: skip
 
 WIDTH = 100
 _ORDER = (Status.NO, Status.DEGRADED, Status.UNKNOWN, Status.YES)
-_STYLE = {
+STYLE = {
     Status.YES: "green",
     Status.DEGRADED: "yellow",
     Status.NO: "red",
@@ -49,13 +51,16 @@ def show(lines: Iterable[_Line], out: Console) -> None:
 
 def report_lines(accelerator: Accelerator, choice: Choice) -> Iterator[_Line]:
     """Yield the report of an accelerator."""
+    from accelcaps.reports.verification import disagreement_lines
+
     yield from _head(accelerator, choice)
     verdicts = accelerator.features()
+    yield from disagreement_lines(verdicts.values())
     for group in REGISTRY.groups():
         members = {f: v for f, v in verdicts.items() if f.group == group}
         yield "", ""
         yield "bold", group
-        yield from _group(members, limits=group == "limit")
+        yield from group_lines(members, limits=group == "limit")
     yield "", ""
     yield "dim", "accelcaps explain NAME tells what an answer rests on; --json gives everything."
 
@@ -72,16 +77,16 @@ def _explained(
     value = f" = {verdict.value}" if verdict.value is not None else ""
     again = verdict.feature in told
     line = f"{indent}{verdict.feature}: {verdict.status}{value} ({verdict.evidence})"
-    yield _STYLE[verdict.status], line + (", told above" if again and verdict.because else "")
+    yield STYLE[verdict.status], line + (", told above" if again and verdict.because else "")
     if again:
         return
     told.add(verdict.feature)
     for reason in verdict.reasons:
-        yield from _wrapped(f"{indent}  {reason.code}: ", reason.text)
+        yield from wrapped(f"{indent}  {reason.code}: ", reason.text)
     for remedy in verdict.remedies if remedies else ():
-        yield from _wrapped(f"{indent}  → ", remedy)
+        yield from wrapped(f"{indent}  → ", remedy)
     if verdict.source:
-        yield from _wrapped(f"{indent}  source: ", verdict.source, "dim")
+        yield from wrapped(f"{indent}  source: ", verdict.source, "dim")
     for part in verdict.because:
         yield from _explained(part, depth + 1, told)
 
@@ -98,20 +103,20 @@ def _head(accelerator: Accelerator, choice: Choice) -> Iterator[_Line]:
             f"{names.count(n)} × {n}" if names.count(n) > 1 else n for n in dict.fromkeys(names)
         )
         named = ", ".join(counted) or "no device"
-    yield from _wrapped(f"{accelerator.name}: ", named, "bold")
+    yield from wrapped(f"{accelerator.name}: ", named, "bold")
     because = choice.because if choice.chosen == accelerator.name else "it was asked for"
-    yield from _wrapped("chosen because ", because)
+    yield from wrapped("chosen because ", because)
     if choice.chosen == accelerator.name:
         for candidate in choice.overlooked:
-            yield from _wrapped(
+            yield from wrapped(
                 f"{candidate.name} is there and not used: ", _why_not(candidate.available), "red"
             )
     for by in dict.fromkeys(said.by for said in accelerator.forced.values()):
         names = [f"{f}={s.status}" for f, s in accelerator.forced.items() if s.by == by]
-        yield from _wrapped(f"forced by {by}: ", ", ".join(names), "magenta")
+        yield from wrapped(f"forced by {by}: ", ", ".join(names), "magenta")
 
 
-def _group(members: Mapping[Feature, Verdict], *, limits: bool) -> Iterator[_Line]:
+def group_lines(members: Mapping[Feature, Verdict], *, limits: bool = False) -> Iterator[_Line]:
     """Yield a group: rows that say the same are one row; what works is one line."""
     for status in _ORDER:
         alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
@@ -131,11 +136,11 @@ def _group(members: Mapping[Feature, Verdict], *, limits: bool) -> Iterator[_Lin
 
 def _row(status: Status, names: list[str], why: str, remedies: tuple[str, ...]) -> Iterator[_Line]:
     label = f"  {status.value:<{_LABEL - 2}}"
-    yield from _wrapped(label, ", ".join(names), _STYLE[status])
+    yield from wrapped(label, ", ".join(names), STYLE[status])
     if why:
-        yield from _wrapped(" " * _LABEL, why)
+        yield from wrapped(" " * _LABEL, why)
     for remedy in remedies:
-        yield from _wrapped(" " * _LABEL + "→ ", remedy)
+        yield from wrapped(" " * _LABEL + "→ ", remedy)
 
 
 def _why_not(verdict: Verdict) -> str:
@@ -143,7 +148,8 @@ def _why_not(verdict: Verdict) -> str:
     return "; ".join(dict.fromkeys(against))
 
 
-def _wrapped(lead: str, text: str, style: str = "") -> Iterator[_Line]:
+def wrapped(lead: str, text: str, style: str = "") -> Iterator[_Line]:
+    """Yield ``text`` in lines that fit, indented by the width of ``lead``."""
     lines = textwrap.wrap(
         text, WIDTH - len(lead), break_long_words=True, break_on_hyphens=False
     ) or [""]

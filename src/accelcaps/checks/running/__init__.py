@@ -2,6 +2,6 @@
 
 A module has ``EXERCISES``, feature → function. The function takes a
 :class:`~accelcaps.checks.running.device.Device`, uses the feature, and returns what it measured;
-it raises ``WrongResult`` where the result disagrees with the reference, ``NotTried`` where it
+it raises ``WrongResultError`` where the result disagrees with the reference, ``NotTriedError`` where it
 cannot be tried here, and whatever the framework raises where the feature does not work.
 """

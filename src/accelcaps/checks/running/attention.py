@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from accelcaps import features as F
-from accelcaps.checks.running.device import WrongResult
+from accelcaps.checks.running.device import NotTriedError, WrongResultError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -59,16 +59,16 @@ def _first_that_works(
     types: tuple[torch.dtype, ...], device: Device, attend: Callable[[list[torch.Tensor]], Any]
 ) -> dict[str, Any]:
     """Compare attention, and its gradient, in the first of the types that the kernel takes."""
-    failed: Exception | None = None
+    failed: Exception = NotTriedError("there is no type to try it with")
     for dtype in types:
         host = _inputs(device, dtype)
         there = [device.put(each).requires_grad_(True) for each in host]
         try:
             found = attend(there)
-        except WrongResult:
+        except WrongResultError:
             raise
         except Exception as error:
-            failed = failed or error
+            failed = error
             continue
         tolerance = 1e-4 if dtype is torch.float32 else 0.03
         error_found = device.agree(found, _reference(*host), tolerance, f"attention in {dtype}")
@@ -78,10 +78,9 @@ def _first_that_works(
         _reference(*wide).backward(weights.double())
         for name, ours, theirs in zip(("query", "key", "value"), there, wide, strict=True):
             if ours.grad is None or theirs.grad is None:
-                raise WrongResult(f"backward gave no gradient for the {name}")
+                raise WrongResultError(f"backward gave no gradient for the {name}")
             device.agree(ours.grad, theirs.grad, tolerance, f"the gradient of the {name}")
         return {"error": error_found, "text": f"in {str(dtype).removeprefix('torch.')}"}
-    assert failed is not None
     raise failed
 
 
@@ -90,7 +89,7 @@ def _flash_attn(device: Device) -> dict[str, Any]:
 
     def attend(inputs: list[torch.Tensor]) -> torch.Tensor:
         found = flash_attn_func(*(each.transpose(1, 2) for each in inputs), causal=True)
-        return found.transpose(1, 2)  # type: ignore[no-any-return]
+        return found.transpose(1, 2)
 
     return _first_that_works(_types(device), device, attend)
 
@@ -101,7 +100,7 @@ def _flash_attn_3(device: Device) -> dict[str, Any]:
     def attend(inputs: list[torch.Tensor]) -> torch.Tensor:
         found = flash_attn_func(*(each.transpose(1, 2) for each in inputs), causal=True)
         found = found[0] if isinstance(found, tuple) else found
-        return found.transpose(1, 2)  # type: ignore[no-any-return]
+        return found.transpose(1, 2)
 
     return _first_that_works(_types(device), device, attend)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from accelcaps import features as F
-from accelcaps.checks.running.device import NotTried, WrongResult
+from accelcaps.checks.running.device import NotTriedError, WrongResultError
 from accelcaps.facts.toolchain import c_compilers
 
 if TYPE_CHECKING:
@@ -27,7 +27,9 @@ def _run(command: list[str], folder: Path) -> str:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip().splitlines()
-        raise RuntimeError(f"{command[0]} exited with status {done.returncode}: {' / '.join(said[-2:])}")
+        raise RuntimeError(
+            f"{command[0]} exited with status {done.returncode}: {' / '.join(said[-2:])}"
+        )
     return done.stdout
 
 
@@ -53,14 +55,14 @@ def _cc(device: Device) -> None:
     _run([_c_compiler(), "sum.c", "-o", "sum"], folder)
     said = _run([str(folder / "sum")], folder)
     if said != str(a + b):
-        raise WrongResult(f"the program says that {a} + {b} is {said!r}")
+        raise WrongResultError(f"the program says that {a} + {b} is {said!r}")
 
 
 def _headers(device: Device) -> None:
     """Compile a source that includes Python.h, and uses it, as an extension build does."""
     compiler = os.environ.get("CXX", "c++").split()
     if shutil.which(compiler[0]) is None:
-        raise NotTried(f"there is no C++ compiler {compiler[0]} to look for them with")
+        raise NotTriedError(f"there is no C++ compiler {compiler[0]} to look for them with")
     folder = _folder(device, "headers")
     (folder / "module.cpp").write_text(
         "#include <Python.h>\nPyObject *made() { return PyLong_FromLong(PY_MAJOR_VERSION); }\n"
@@ -81,7 +83,7 @@ def _ninja(device: Device) -> None:
         raise FileNotFoundError("ninja is not on PATH")
     _run([program], folder)
     if (folder / "made").read_text().strip() != number:
-        raise WrongResult("ninja did not make what it was asked for")
+        raise WrongResultError("ninja did not make what it was asked for")
 
 
 _CXX = """
@@ -125,7 +127,9 @@ def _extension(kind: str) -> Callable[[Device], dict[str, Any]]:
         from torch.utils import cpp_extension
 
         if shutil.which("ninja") is None:
-            raise NotTried("ninja is not on PATH, and torch builds with it when it loads at once")
+            raise NotTriedError(
+                "ninja is not on PATH, and torch builds with it when it loads at once"
+            )
         name = f"accelcaps_{kind}_{device.spec['seed']}"
         if kind == "cxx":
             built = cpp_extension.load_inline(

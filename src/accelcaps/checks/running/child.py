@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from accelcaps.checks.attempt import SETUP
 from accelcaps.checks.exercise import Outcome, Speed
-from accelcaps.checks.running.device import Device, NotTried, WrongResult
+from accelcaps.checks.running.device import Device, NotTriedError, WrongResultError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -55,9 +55,9 @@ def _try(use: Callable[[Device], Any], device: Device) -> dict[str, Any]:
         measured = dict(use(device) or {})
         outcome = Outcome.WORKED
         text = str(measured.pop("text", ""))
-    except WrongResult as error:
+    except WrongResultError as error:
         outcome, text = Outcome.WRONG, str(error)
-    except NotTried as error:
+    except NotTriedError as error:
         outcome, text = Outcome.NOT_TRIED, str(error)
     except MemoryError as error:
         outcome, text = Outcome.NOT_TRIED, f"not enough memory to try it: {error}"

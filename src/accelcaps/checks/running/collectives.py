@@ -16,7 +16,7 @@ import torch
 import torch.distributed as dist
 
 from accelcaps import features as F
-from accelcaps.checks.running.device import Device, WrongResult
+from accelcaps.checks.running.device import Device, WrongResultError
 from accelcaps.features import REGISTRY
 
 __all__ = ["EXERCISES"]
@@ -208,7 +208,7 @@ def _premul_sum(device: Device) -> Mapping[str, float]:
 def _backend(device: Device) -> None:
     _group(device)
     if dist.get_backend() != device.spec["backend"]:
-        raise WrongResult(f"the group's backend is {dist.get_backend()}")
+        raise WrongResultError(f"the group's backend is {dist.get_backend()}")
     _all_reduce(device, torch.float32)
 
 
@@ -220,7 +220,7 @@ def _barrier(device: Device, wait: Callable[[], Any]) -> None:
     (folder / f"{word}-{device.rank}").touch()
     wait()
     if not (folder / f"{word}-{1 - device.rank}").exists():
-        raise WrongResult("the barrier was passed before the other rank had come")
+        raise WrongResultError("the barrier was passed before the other rank had come")
 
 
 def _objects(device: Device) -> None:
@@ -230,7 +230,7 @@ def _objects(device: Device) -> None:
     dist.all_gather_object(found, {"rank": device.rank, "number": number})
     expected = [{"rank": rank, "number": number} for rank in range(device.ranks)]
     if found != expected:
-        raise WrongResult(f"gathered {found}")
+        raise WrongResultError(f"gathered {found}")
 
 
 def _new_group(device: Device) -> Mapping[str, float]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from accelcaps import features as F
-from accelcaps.checks.running.device import WrongResult
+from accelcaps.checks.running.device import WrongResultError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,7 +38,7 @@ def _compiled(**options: Any) -> Callable[[Device], dict[str, float]]:
             found.sum().backward()
             reference.sum().backward()
             if there.grad is None or wide.grad is None:
-                raise WrongResult("backward gave no gradient")
+                raise WrongResultError("backward gave no gradient")
             device.agree(there.grad, wide.grad, 1e-4, "a gradient of what was compiled")
         return {"error": error}
 

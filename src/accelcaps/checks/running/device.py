@@ -9,20 +9,22 @@ from __future__ import annotations
 import importlib
 import math
 import time
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-__all__ = ["Device", "NotTried", "WrongResult"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["Device", "NotTriedError", "WrongResultError"]
 
 
-class WrongResult(Exception):
+class WrongResultError(Exception):
     """The feature ran, and its result disagrees with the reference."""
 
 
-class NotTried(Exception):
+class NotTriedError(Exception):
     """The feature cannot be exercised here, which says nothing about it."""
 
 
@@ -100,18 +102,20 @@ class Device:
             How far off it is, as a part of the largest value.
 
         Raises:
-            WrongResult: where it is further off, not finite, or of another shape.
+            WrongResultError: where it is further off, not finite, or of another shape.
         """
         host = found.detach().cpu()
         if host.shape != reference.shape:
-            raise WrongResult(f"{what} has the shape {[*host.shape]}, not {[*reference.shape]}")
+            raise WrongResultError(
+                f"{what} has the shape {[*host.shape]}, not {[*reference.shape]}"
+            )
         wide = host.to(torch.complex128 if reference.is_complex() else torch.float64)
         largest = float(reference.abs().max())
         off = float((wide - reference).abs().max()) / (largest or 1.0)
         if not math.isfinite(off):
-            raise WrongResult(f"{what} has values that are not finite")
+            raise WrongResultError(f"{what} has values that are not finite")
         if off > tolerance:
-            raise WrongResult(
+            raise WrongResultError(
                 f"{what} is off by {off:.2g} of the largest value, and {tolerance:.2g} is allowed"
             )
         return off
@@ -120,13 +124,14 @@ class Device:
         """Compare bit by bit with a host tensor of the same type.
 
         Raises:
-            WrongResult: where a value, the type or the shape differs.
+            WrongResultError: where a value, the type or the shape differs.
         """
         host = found.detach().cpu()
         if host.dtype != reference.dtype or host.shape != reference.shape:
-            raise WrongResult(f"{what} is {host.dtype} {[*host.shape]}")
-        if not torch.equal(host.contiguous().view(torch.uint8), reference.contiguous().view(torch.uint8)):  # fmt: skip
-            raise WrongResult(f"{what} is not what was put there")
+            raise WrongResultError(f"{what} is {host.dtype} {[*host.shape]}")
+        bits = [each.contiguous().view(torch.uint8) for each in (host, reference)]
+        if not torch.equal(*bits):
+            raise WrongResultError(f"{what} is not what was put there")
 
     def seconds(self, work: Callable[[], Any]) -> float:
         """Return the wall seconds of ``work``, from an idle device to an idle device."""

@@ -8,7 +8,7 @@ import torch
 
 from accelcaps import features as F
 from accelcaps.checks.running import scaled
-from accelcaps.checks.running.device import NotTried, WrongResult
+from accelcaps.checks.running.device import NotTriedError, WrongResultError
 from accelcaps.checks.running.speed import beside_fp32
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _compute(name: str) -> Callable[[Device], Mapping[str, Any]]:
         error = device.agree(product, a @ b, 16 * small, "a matrix product")
         torch.autograd.backward(product, w)
         if x.grad is None:
-            raise WrongResult("backward gave no gradient")
+            raise WrongResultError("backward gave no gradient")
         device.agree(x.grad, weights @ b.mH, 16 * small, "a gradient")
         if dtype is torch.float32:
             return {"error": error, "ratio": 1.0}
@@ -127,7 +127,7 @@ def _autocast(name: str) -> Callable[[Device], Mapping[str, Any]]:
         error = device.agree(found, a.double() @ b.double(), 8 * small, "a product")
         found.float().sum().backward()
         if x.grad is None:
-            raise WrongResult("backward gave no gradient")
+            raise WrongResultError("backward gave no gradient")
         rows = b.double().sum(1).expand(32, 48)
         device.agree(x.grad, rows, 8 * small, "a gradient")
         return {"error": error}
@@ -191,7 +191,7 @@ def _int4_storage(device: Device) -> None:
     host = there.cpu()
     there.to(torch.int8)
     if host.dtype is not torch.int4:
-        raise NotTried("what came back is not int4")
+        raise NotTriedError("what came back is not int4")
 
 
 def _packed_storage(*names: str) -> Callable[[Device], None]:

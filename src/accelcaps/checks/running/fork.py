@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from accelcaps import features as F
 from accelcaps.accelerators.registry import get_accelerator
-from accelcaps.checks.running.device import NotTried
+from accelcaps.checks.running.device import NotTriedError
 from accelcaps.checks.running.presence import EXERCISES as PRESENCE
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ __all__ = ["EXERCISES"]
 
 def _fork(device: Device) -> None:
     if not hasattr(os, "fork"):
-        raise NotTried("this system has no fork")
+        raise NotTriedError("this system has no fork")
     asked = get_accelerator(device.accelerator)
     asked.facts.collect_all(asked.name)
     asked.features()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from accelcaps import features as F
-from accelcaps.checks.running.device import NotTried, WrongResult
+from accelcaps.checks.running.device import NotTriedError, WrongResultError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,7 +43,7 @@ def _o_direct(device: Device) -> None:
             finally:
                 os.close(file)
         if block[:] != data:
-            raise WrongResult("the block that was read is not the one that was written")
+            raise WrongResultError("the block that was read is not the one that was written")
 
 
 def _shared(device: Device) -> dict[str, str]:
@@ -63,7 +63,7 @@ def _locked(device: Device) -> dict[str, str]:
 
     free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if free < 2 * _LOCKED:
-        raise NotTried(f"only {free >> 20} MB of memory are free")
+        raise NotTriedError(f"only {free >> 20} MB of memory are free")
     library = ctypes.CDLL(None, use_errno=True)
     library.mmap.restype = ctypes.c_void_p
     block = mmap.mmap(-1, _LOCKED)
@@ -97,7 +97,7 @@ def _torchrun(device: Device) -> None:
         raise RuntimeError(f"torchrun exited with status {done.returncode}: {said[0]}")
     told = [(folder / rank).read_text() for rank in "01" if (folder / rank).exists()]
     if told != ["2", "2"]:
-        raise WrongResult(f"of two ranks, {len(told)} ran")
+        raise WrongResultError(f"of two ranks, {len(told)} ran")
 
 
 EXERCISES: Mapping[str, Callable[[Device], Any]] = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from accelcaps import features as F
-from accelcaps.checks.running.device import NotTried, WrongResult
+from accelcaps.checks.running.device import NotTriedError, WrongResultError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ def _pinned(device: Device) -> None:
     host = device.normal(1 << 16).float()
     pinned = host.pin_memory()
     if not pinned.is_pinned():
-        raise WrongResult("what was pinned says that it is not")
+        raise WrongResultError("what was pinned says that it is not")
     if device.kind == "cpu":
         raise NotImplementedError("nothing is copied to the CPU: pinned memory is its own already")
     there = torch.full_like(host, float("nan"), device=device.name)
@@ -46,7 +46,7 @@ def _stats(device: Device) -> dict[str, str]:
     del block
     after, peak = int(module.memory_allocated()), int(module.max_memory_allocated())
     if during - before < size or after >= during or peak < during or reserved < during:
-        raise WrongResult(
+        raise WrongResultError(
             f"with {size} bytes allocated: {before} before, {during} during (reserved {reserved}), "
             f"{after} after, {peak} at most"
         )
@@ -57,7 +57,7 @@ def _peer(device: Device) -> dict[str, str]:
     """Each device reads each other's memory, and says that it can do so directly."""
     count = int(device.module.device_count())
     if count < 2:
-        raise NotTried("a second device is needed")
+        raise NotTriedError("a second device is needed")
     host = device.normal(4096).float()
     pairs = [(a, b) for a in range(count) for b in range(count) if a != b]
     for a, b in pairs:
@@ -96,7 +96,7 @@ def _ipc(device: Device) -> None:
 def _unified(device: Device) -> None:
     """The host writes where the device reads, without a copy."""
     if device.kind != "cpu":
-        raise NotTried("torch gives no memory that is addressable from both")
+        raise NotTriedError("torch gives no memory that is addressable from both")
     host = device.normal(256)
     there = torch.zeros(256, dtype=torch.float64)
     there.numpy()[:] = host.numpy()

@@ -13,7 +13,7 @@ import torch
 from accelcaps import features as F
 from accelcaps.checks.running import ops_host, ops_optimizers
 from accelcaps.checks.running.deepspeed import builder
-from accelcaps.checks.running.device import Device, NotTried, WrongResult
+from accelcaps.checks.running.device import Device, NotTriedError, WrongResultError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ def exercise_other(feature: str, device: Device) -> None:
     loaded = builder(device, name).load(verbose=False)
     if loaded is None:
         raise RuntimeError(f"the builder of {name} loads nothing")
-    raise NotTried("it was built and loaded here; no check computes with it")
+    raise NotTriedError("it was built and loaded here; no check computes with it")
 
 
 def _quantizer(device: Device) -> dict[str, float]:
@@ -41,7 +41,7 @@ def _quantizer(device: Device) -> dict[str, float]:
     step = host.double().abs().amax(1, keepdim=True) / 127
     off = float(((back - host.double()).abs() / step).max())
     if not 0 < off < 0.6:
-        raise WrongResult(f"a value is off by {off:.2g} of a step of its group")
+        raise WrongResultError(f"a value is off by {off:.2g} of a step of its group")
     return {"off_in_steps": off}
 
 

@@ -12,7 +12,7 @@ import torch
 
 from accelcaps import features as F
 from accelcaps.checks.running.deepspeed import builder
-from accelcaps.checks.running.device import Device, WrongResult
+from accelcaps.checks.running.device import Device, WrongResultError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,7 +38,7 @@ def _async_io(device: Device) -> dict[str, str]:
             else:
                 handle.sync_pwrite(written, name)
             if Path(name).read_bytes() != host.numpy().tobytes():
-                raise WrongResult("the file does not hold what was written")
+                raise WrongResultError("the file does not hold what was written")
             read = handle.new_cpu_locked_tensor(_BYTES, torch.empty(0, dtype=torch.uint8))
             read.fill_(int(host[0]) ^ 255)
             if wait:
@@ -67,14 +67,14 @@ def _pin_memory(device: Device) -> dict[str, str]:
     pinned.copy_(host)
     device.same(pinned.clone(), host, "what was written to it")
     if not handle.is_pinned(pinned):
-        raise WrongResult("the op says that its own memory is not pinned")
+        raise WrongResultError("the op says that its own memory is not pinned")
     if before is None:
         return {}
     locked = _locked_bytes() - before
     if locked < _BYTES:
-        raise WrongResult(f"of {_BYTES} bytes, the kernel has locked {locked}")
+        raise WrongResultError(f"of {_BYTES} bytes, the kernel has locked {locked}")
     if not handle.free_cpu_locked_tensor(pinned):
-        raise WrongResult("the op does not free what it allocated")
+        raise WrongResultError("the op does not free what it allocated")
     return {"text": f"{locked >> 10} KiB locked, as the kernel counts"}
 
 

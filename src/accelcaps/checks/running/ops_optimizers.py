@@ -20,16 +20,16 @@ _RATE, _BETAS, _EPS, _DECAY = 1e-2, (0.9, 0.99), 1e-8, 0.1
 _Make = Callable[[list[torch.nn.Parameter]], Any]
 
 
-class _Lion(torch.optim.Optimizer):
+class _Lion(torch.optim.Optimizer):  # type: ignore[misc]
     """Lion as its paper writes it (arXiv 2302.06675, algorithm 2)."""
 
     def __init__(self, parameters: list[torch.nn.Parameter]) -> None:
         super().__init__(parameters, {})
 
-    @torch.no_grad()
-    def step(self) -> None:  # type: ignore[override]
-        for group in self.param_groups:
-            for weight in group["params"]:
+    def step(self) -> None:
+        """Step every parameter in place."""
+        with torch.no_grad():
+            for weight in (each for group in self.param_groups for each in group["params"]):
                 mean = self.state[weight].setdefault("mean", torch.zeros_like(weight))
                 update = (_BETAS[0] * mean + (1 - _BETAS[0]) * weight.grad).sign()
                 weight.mul_(1 - _RATE * _DECAY).sub_(update, alpha=_RATE)

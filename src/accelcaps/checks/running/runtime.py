@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from accelcaps import features as F
-from accelcaps.checks.running.device import WrongResult
+from accelcaps.checks.running.device import WrongResultError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,8 +20,8 @@ __all__ = ["EXERCISES"]
 _ROUNDS = 30
 
 
-def _long_work(device: Device) -> tuple[torch.Tensor, Callable[[], torch.Tensor], torch.Tensor]:
-    """Return a matrix, work on it that takes a while, and what it must give (float64)."""
+def _long_work(device: Device) -> tuple[Callable[[], torch.Tensor], torch.Tensor]:
+    """Return work that takes a while, and what it must give (float64)."""
     a = (device.normal(384, 384) / 384**0.5).float()
     there = device.put(a)
     reference = a.double()
@@ -34,14 +34,14 @@ def _long_work(device: Device) -> tuple[torch.Tensor, Callable[[], torch.Tensor]
             found = torch.tanh(found @ there)
         return found
 
-    return there, work, reference
+    return work, reference
 
 
 def _streams(device: Device) -> dict[str, float]:
     """Queue work on two streams, and let a third wait for both."""
     module = device.module
     one, two, three = (module.Stream() for _ in range(3))
-    there, work, reference = _long_work(device)
+    work, reference = _long_work(device)
     device.synchronize()
     with module.stream(one):
         first = work()
@@ -53,7 +53,7 @@ def _streams(device: Device) -> dict[str, float]:
         total = first + second
     three.synchronize()
     if not three.query():
-        raise WrongResult("a stream that was waited for says that it has work")
+        raise WrongResultError("a stream that was waited for says that it has work")
     return {"error": device.agree(total, 2 * reference, 1e-3, "a sum over two streams")}
 
 
@@ -62,7 +62,7 @@ def _events(device: Device) -> dict[str, float]:
     module = device.module
     one, two = module.Stream(), module.Stream()
     begun, ended = module.Event(), module.Event()
-    _, work, reference = _long_work(device)
+    work, reference = _long_work(device)
     device.synchronize()
     with module.stream(one):
         found = work()
@@ -74,14 +74,14 @@ def _events(device: Device) -> dict[str, float]:
     ended.synchronize()
     two.synchronize()
     if not ended.query():
-        raise WrongResult("an event that was waited for says that it has not happened")
+        raise WrongResultError("an event that was waited for says that it has not happened")
     return {"error": device.agree(doubled, 2 * reference, 1e-3, "what was ordered by an event")}
 
 
 def _event_timing(device: Device) -> dict[str, Any]:
     """The time between two events is no more than the host's, and grows with the work."""
     module = device.module
-    _, work, _ = _long_work(device)
+    work, _ = _long_work(device)
     work()
 
     def milliseconds(repeat: int) -> tuple[float, float]:
@@ -98,7 +98,7 @@ def _event_timing(device: Device) -> dict[str, Any]:
     few, _ = milliseconds(1)
     many, host = milliseconds(20)
     if not 0 < few < many <= 1.05 * host:
-        raise WrongResult(
+        raise WrongResultError(
             f"events tell {few:g} ms for some work and {many:g} ms for 20 times as much, "
             f"which took the host {host:g} ms"
         )
@@ -109,8 +109,8 @@ def _priorities(device: Device) -> dict[str, float]:
     module = device.module
     low, high = module.Stream(priority=0), module.Stream(priority=-1)
     if not high.priority < low.priority:
-        raise WrongResult(f"the priorities are {low.priority} and {high.priority}")
-    _, work, reference = _long_work(device)
+        raise WrongResultError(f"the priorities are {low.priority} and {high.priority}")
+    work, reference = _long_work(device)
     device.synchronize()
     with module.stream(high):
         found = work()
@@ -161,7 +161,7 @@ def _random(device: Device) -> None:
     module.set_rng_state(kept, *place)
     again = torch.randn(64, device=device.name).cpu()
     if torch.equal(first, second):
-        raise WrongResult("two draws gave the same numbers")
+        raise WrongResultError("two draws gave the same numbers")
     device.same(again, first, "a draw from the same state")
 
 

@@ -55,7 +55,9 @@ def _blocks(kind: str) -> Callable[[Device], Mapping[str, Any]]:
         rows, inner, columns = 128, 256, 128
         size = 16 if kind == "nvfp4" else 32
         if kind == "mxfp8":
-            a, b = (device.normal(n, inner).float().to(torch.float8_e4m3fn) for n in (rows, columns))
+            a, b = (
+                device.normal(n, inner).float().to(torch.float8_e4m3fn) for n in (rows, columns)
+            )
             wide = a.double(), b.double()
         else:
             bits = [device.integers(0, 256, n, inner // 2).to(torch.uint8) for n in (rows, columns)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from accelcaps import features as F
-from accelcaps.checks.running.device import WrongResult
+from accelcaps.checks.running.device import WrongResultError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -65,7 +65,7 @@ def _async_copy(device: Device) -> dict[str, Any]:
     called, ended = _call_and_end(device, lambda: there.copy_(host, non_blocking=True))
     device.same(there, host.clone(), "what was copied")
     if called > 0.5 * ended:
-        raise WrongResult(
+        raise WrongResultError(
             f"the copy comes back after {called * 1000:.3g} of {ended * 1000:.3g} ms: the host "
             "waits for it"
         )

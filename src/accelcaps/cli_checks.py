@@ -1,0 +1,166 @@
+"""The commands that exercise features: ``verify`` and ``conformance``."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from accelcaps.errors import UnknownFeatureError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from accelcaps.accelerators.base import Accelerator
+    from accelcaps.checks.exercise import Exercise
+    from accelcaps.feature import Feature
+
+__all__ = ["Progress", "add_run_options", "exercised", "verify"]
+
+HELD, WRONG, UNDECIDED, INTERRUPTED = 0, 1, 3, 130
+
+
+class Progress:
+    """Tells on stderr what is being exercised: one line that changes, or a line for each.
+
+    Args:
+        total: how many features there are.
+        quiet: whether to tell nothing.
+    """
+
+    def __init__(self, total: int, *, quiet: bool = False) -> None:
+        from rich.console import Console
+
+        self._total = total
+        self._quiet = quiet
+        self._done: set[str] = set()
+        self._begun = time.monotonic()
+        self._lock = threading.Lock()
+        self._status = None
+        console = Console(stderr=True, highlight=False, markup=False)
+        if console.is_terminal and not quiet:
+            self._status = console.status("")
+            self._status.start()
+
+    def __call__(self, feature: str, done: Exercise | None) -> None:
+        """Take the beginning (``None``) or the end of an exercise."""
+        with self._lock:
+            if done is not None:
+                self._done.add(feature)
+            seconds = time.monotonic() - self._begun
+            count = f"{len(self._done)}/{self._total}, {seconds:.0f} s"
+            if self._status is not None:
+                self._status.update(f"exercising {feature} ({count})")
+            elif not self._quiet and done is not None:
+                sys.stderr.write(f"[{count}] {feature}: {done.outcome}\n")
+                sys.stderr.flush()
+
+    def close(self) -> None:
+        """End the line."""
+        if self._status is not None:
+            self._status.stop()
+
+
+def verify(options: argparse.Namespace, accelerator: Accelerator) -> int:
+    """Exercise features and show what happened.
+
+    Returns:
+        0 where every claim held, 1 where one was wrong, 3 where one that was named could not be
+        decided, 130 where Ctrl-C ended it.
+    """
+    from accelcaps.checks.catalog import exercisable
+    from accelcaps.checks.evidence import disagreements
+    from accelcaps.reports.verification import verification_document, verification_lines
+
+    asked = _asked(options.feature, accelerator)
+    checks = exercisable(accelerator)
+    named = bool(options.feature)
+    wanted = [f for f in asked if f in checks and (named or options.builds or not checks[f].builds)]
+    without_check = [f for f in asked if f not in checks] if named else []
+    begun = time.monotonic()
+    found, interrupted = exercised(options, accelerator, wanted)
+    if options.json:
+        _print_json(verification_document(accelerator, found, without_check))
+    else:
+        _show(verification_lines(accelerator, found, without_check, time.monotonic() - begun))
+    if interrupted:
+        left = len([feature for feature in wanted if feature not in found])
+        sys.stderr.write(f"accelcaps: interrupted; {left} features were not exercised\n")
+        return INTERRUPTED
+    verdicts = [accelerator.explain(feature) for feature in found]
+    if disagreements(verdicts):
+        return WRONG
+    undecided = without_check or any(v.claimed is None or v.status == "unknown" for v in verdicts)
+    return UNDECIDED if named and undecided else HELD
+
+
+def exercised(
+    options: argparse.Namespace, accelerator: Accelerator, wanted: list[Feature]
+) -> tuple[dict[str, Exercise], bool]:
+    """Exercise features, tell the progress, and record what happened in the accelerator."""
+    from accelcaps.checks.runner import Runner, default_jobs
+
+    progress = Progress(len(wanted), quiet=options.quiet)
+    jobs = options.jobs or default_jobs()
+    runner = Runner(accelerator, jobs=jobs, deadline=options.deadline, follow=progress)
+    try:
+        found = runner.run(wanted)
+    finally:
+        progress.close()
+    accelerator.record(found.values())
+    return found, runner.interrupted
+
+
+def add_run_options(parser: Any) -> None:
+    """Add the options of a run to a command."""
+    parser.add_argument("--jobs", type=_positive(int), metavar="N", help="checks side by side")
+    parser.add_argument(
+        "--deadline", type=_positive(float), metavar="SECONDS", help="for one feature, at most"
+    )
+    parser.add_argument(
+        "--builds", action="store_true", help="also build and run DeepSpeed's ops; takes minutes"
+    )
+    parser.add_argument("--quiet", action="store_true", help="show no progress on stderr")
+
+
+def _positive(kind: Any) -> Any:
+    def read(text: str) -> Any:
+        value = kind(text)
+        if not 0 < value < float("inf"):
+            raise ValueError(text)
+        return value
+
+    read.__name__ = "positive number"
+    return read
+
+
+def _asked(patterns: list[str], accelerator: Accelerator) -> list[Feature]:
+    """Return the features of names and of groups (``dtype``, ``op.*``), each once."""
+    found: dict[Feature, None] = {}
+    for pattern in patterns or ["*"]:
+        if pattern == "*" or "." not in pattern or pattern.endswith("*"):
+            found.update(dict.fromkeys(_group(pattern, accelerator)))
+        else:
+            found[accelerator.feature(pattern)] = None
+    return list(found)
+
+
+def _group(pattern: str, accelerator: Accelerator) -> list[Feature]:
+    try:
+        return list(accelerator.features(pattern))
+    except UnknownFeatureError:
+        return [accelerator.feature(pattern)]  # an alias, such as zero1
+
+
+def _show(lines: Any) -> None:
+    from accelcaps.reports.terminal import console, show
+
+    show(lines, console())
+
+
+def _print_json(document: Any) -> None:
+    import json
+
+    json.dump(document, sys.stdout, indent=2, ensure_ascii=False)
+    sys.stdout.write("\n")
