@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from accelcaps._version import __version__
-from accelcaps.cli_checks import add_run_options
+from accelcaps.cli_checks import add_run_options, conformance
 from accelcaps.errors import AccelcapsError, ProfileError, UnknownAcceleratorError
 from accelcaps.verdict import Status
 
@@ -299,7 +299,14 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     verify.add_argument("feature", nargs="*", help="a feature, or a group such as dtype or 'op.*'")
     verify.add_argument("--accelerator", metavar="NAME", help="this one, chosen or not")
-    for sub in (report, verify):
+    kit = command(
+        "conformance", conformance,
+        "is what an accelerator says of itself true, and does asking it do no harm?",
+        machine=False,
+    )  # fmt: skip
+    kit.add_argument("name", metavar="NAME", help="the accelerator's name")
+    kit.add_argument("--write", metavar="FILE", help="write a report in Markdown, to publish")
+    for sub in (report, verify, kit):
         add_run_options(sub)
     explain.add_argument("feature", nargs="+", help="a feature's name, such as dtype.bf16")
     features = command(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from accelcaps.checks.exercise import Exercise
     from accelcaps.feature import Feature
 
-__all__ = ["Progress", "add_run_options", "exercised", "verify"]
+__all__ = ["Progress", "add_run_options", "conformance", "exercised", "verify"]
 
 HELD, WRONG, UNDECIDED, INTERRUPTED = 0, 1, 3, 130
 
@@ -93,6 +93,40 @@ def verify(options: argparse.Namespace, accelerator: Accelerator) -> int:
         return WRONG
     undecided = without_check or any(v.claimed is None or v.status == "unknown" for v in verdicts)
     return UNDECIDED if named and undecided else HELD
+
+
+def conformance(options: argparse.Namespace) -> int:
+    """Run the conformance kit, and show or write its report.
+
+    Returns:
+        0 where the accelerator conforms, 1 where not, 130 where Ctrl-C ended it.
+    """
+    from pathlib import Path
+
+    from accelcaps.accelerators.registry import get_accelerator, plugins
+    from accelcaps.checks.runner import default_jobs
+    from accelcaps.conformance import report
+    from accelcaps.conformance.kit import Kit, wanted
+
+    name = options.name
+    troubled = any(plugin.name == name and plugin.trouble for plugin in plugins())
+    total = 0 if troubled else len(wanted(get_accelerator(name), builds=options.builds))
+    progress = Progress(total, quiet=options.quiet)
+    kit = Kit(
+        name, jobs=options.jobs or default_jobs(), deadline=options.deadline,
+        builds=options.builds, follow=progress,
+    )  # fmt: skip
+    try:
+        found = kit.run()
+    finally:
+        progress.close()
+    if options.write:
+        Path(options.write).write_text(report.markdown(found), encoding="utf-8")
+    if options.json:
+        _print_json(report.document(found))
+    else:
+        _show(report.lines(found))
+    return INTERRUPTED if found.interrupted else HELD if found.passed else WRONG
 
 
 def exercised(

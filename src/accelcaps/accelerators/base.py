@@ -63,7 +63,7 @@ class Accelerator:
     name: ClassVar[str]
     title: ClassVar[str]
     capabilities: ClassVar[Mapping[Feature, Rule]] = {}
-    checks: ClassVar[Mapping[Feature, str]] = {}
+    checks: ClassVar[Mapping[str, str]] = {}
     simulated: ClassVar[bool] = False
     seen_by: ClassVar[DeviceSource]
 

@@ -6,10 +6,12 @@ for each feature listed here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from accelcaps import features as F
+from accelcaps.errors import UnknownFeatureError
 from accelcaps.features import REGISTRY
 
 if TYPE_CHECKING:
@@ -137,20 +139,21 @@ CHECKS: tuple[Check, ...] = (
 """Every check that comes with accelcaps. Each is written once, for any device type of torch."""
 
 
+_OPS = next(check for check in CHECKS if check.name == "ops")
+
+
 def checks_of(accelerator: Accelerator) -> tuple[Check, ...]:
     """Return the checks for an accelerator: its own, and the shared ones for the rest."""
-    own = tuple(
-        Check(str(feature), source, (feature,), apart=True)
-        for feature, source in accelerator.checks.items()
-    )
+    own = (
+        Check(str(feature), source, (feature,), apart=True, builds=feature.group == "op",
+              patience=900 if feature.group == "op" else 60, environment=_CACHES)
+        for feature, source in _own(accelerator).items()
+    )  # fmt: skip
     taken = set(accelerator.checks)
     shared = (
-        Check(
-            c.name, c.source, tuple(f for f in c.features if f not in taken), c.ranks, c.patience,
-            c.apart, c.timed, c.on_device, c.builds, c.environment,
-        )
-        for c in CHECKS
-    )  # fmt: skip
+        replace(check, features=tuple(f for f in check.features if f not in taken))
+        for check in CHECKS
+    )
     return (*own, *(check for check in shared if check.features))
 
 
@@ -158,5 +161,14 @@ def exercisable(accelerator: Accelerator) -> dict[Feature, Check]:
     """Return feature → the check that exercises it on an accelerator."""
     found = {feature: check for check in checks_of(accelerator) for feature in check.features}
     for feature in accelerator.features("op.*"):  # an op of a vendor's own builder
-        found.setdefault(feature, next(check for check in CHECKS if check.name == "ops"))
+        found.setdefault(feature, _OPS)
+    return found
+
+
+def _own(accelerator: Accelerator) -> dict[Feature, str]:
+    """Return the accelerator's own checks, of features that exist here."""
+    found = {}
+    for name, source in accelerator.checks.items():
+        with suppress(UnknownFeatureError):  # an op whose builder is not installed
+            found[accelerator.feature(name)] = source
     return found

@@ -188,7 +188,7 @@ class Runner:
         self._follow(done.feature, done)
 
 
-def _tell_nobody(feature: str, done: Exercise | None) -> None:  # noqa: ARG001
+def _tell_nobody(feature: str, done: Exercise | None) -> None:
     """Follow nothing."""
 
 

@@ -89,7 +89,7 @@ def _unmet(findings: Sequence[Finding]) -> tuple[Reason, ...]:
     """Return the reasons against a yes: what is met elsewhere is no reason for a no."""
     against = [f for f in findings if f.status is not Status.YES]
     reasons = _gather(against, lambda finding: finding.reasons)
-    return tuple(r for r in reasons if r.code is not Code.MET) or reasons
+    return tuple(r for r in reasons if r.code not in _ABOUT_A_YES) or reasons
 
 
 def _gather(findings: Iterable[Finding], part: Callable[[Finding], tuple]) -> tuple:  # type: ignore[type-arg]

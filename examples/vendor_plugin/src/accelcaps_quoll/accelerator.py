@@ -72,6 +72,11 @@ class Quoll(Accelerator):
     interface = 1
     name = "quoll"
     title = "Quoll"
+    simulated = True  # it computes on the host
+    checks: ClassVar[Mapping[str, str]] = {
+        KERNEL_COUNTER: "accelcaps_quoll.checks:kernel_counter",
+        "op.quoll_axpy": "accelcaps_quoll.checks:axpy",
+    }
     seen_by = DeviceSource(
         torch_type="quoll",
         module="torch_quoll",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from types import SimpleNamespace
 
@@ -13,6 +14,8 @@ OLDEST_DRIVER = "1.1"
 
 _generator = torch.Generator()
 _launches = 0
+_context_of: int | None = None
+"""The process that has opened the device; a forked child cannot use what its parent opened."""
 
 
 class _Hooks(torch._C._acc.PrivateUse1Hooks):  # type: ignore[misc]
@@ -29,6 +32,16 @@ class _Hooks(torch._C._acc.PrivateUse1Hooks):  # type: ignore[misc]
 def register() -> None:
     """Add the device to PyTorch, as ``quoll`` and ``torch.quoll``."""
     _setup_privateuseone_for_python_backend("quoll", sys.modules[__name__], _Hooks())
+
+
+def open_context() -> None:
+    """Open the device for this process, where it is not open yet; the first tensor does so."""
+    global _context_of
+    require()
+    if _context_of is None:
+        _context_of = os.getpid()
+    elif _is_in_bad_fork():
+        raise RuntimeError("a forked process cannot use the Quoll that its parent has opened")
 
 
 def require() -> None:
@@ -50,8 +63,8 @@ def is_available() -> bool:
 
 
 def is_initialized() -> bool:
-    """Return whether the device is in use: there is nothing to initialise."""
-    return True
+    """Return whether this process has opened the device."""
+    return _context_of is not None
 
 
 def device_count() -> int:
@@ -122,7 +135,7 @@ def count(kernels: int) -> None:
 
 
 def _is_in_bad_fork() -> bool:
-    return False  # no context is there that a fork could break
+    return _context_of is not None and _context_of != os.getpid()
 
 
 def _numbers(version: str) -> tuple[int, ...]:

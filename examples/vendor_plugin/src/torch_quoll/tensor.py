@@ -58,7 +58,7 @@ class QuollTensor(torch.Tensor):
     @staticmethod
     def __new__(cls, host: torch.Tensor) -> QuollTensor:
         """Wrap a host tensor that stands for the device's memory."""
-        device.require()
+        device.open_context()
         if host.dtype in REFUSED:
             raise RuntimeError(f"a Quoll has no {host.dtype}")
         made: QuollTensor = torch.Tensor._make_wrapper_subclass(
