@@ -305,6 +305,7 @@ def _parser() -> argparse.ArgumentParser:
         machine=False,
     )  # fmt: skip
     kit.add_argument("name", metavar="NAME", help="the accelerator's name")
+    kit.add_argument("feature", nargs="*", help="try the claims of these features or groups only")
     kit.add_argument("--write", metavar="FILE", help="write a report in Markdown, to publish")
     for sub in (report, verify, kit):
         add_run_options(sub)

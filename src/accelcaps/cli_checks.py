@@ -7,8 +7,6 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from accelcaps.errors import UnknownFeatureError
-
 if TYPE_CHECKING:
     import argparse
 
@@ -73,7 +71,7 @@ def verify(options: argparse.Namespace, accelerator: Accelerator) -> int:
     from accelcaps.checks.evidence import disagreements
     from accelcaps.reports.verification import verification_document, verification_lines
 
-    asked = _asked(options.feature, accelerator)
+    asked = accelerator.matching(options.feature or ["*"])
     checks = exercisable(accelerator)
     named = bool(options.feature)
     wanted = [f for f in asked if f in checks and (named or options.builds or not checks[f].builds)]
@@ -110,10 +108,12 @@ def conformance(options: argparse.Namespace) -> int:
 
     name = options.name
     troubled = any(plugin.name == name and plugin.trouble for plugin in plugins())
-    total = 0 if troubled else len(wanted(get_accelerator(name), builds=options.builds))
+    total = 0
+    if not troubled:
+        total = len(wanted(get_accelerator(name), options.feature, builds=options.builds))
     progress = Progress(total, quiet=options.quiet)
     kit = Kit(
-        name, jobs=options.jobs or default_jobs(), deadline=options.deadline,
+        name, options.feature, jobs=options.jobs or default_jobs(), deadline=options.deadline,
         builds=options.builds, follow=progress,
     )  # fmt: skip
     try:
@@ -167,24 +167,6 @@ def _positive(kind: Any) -> Any:
 
     read.__name__ = "positive number"
     return read
-
-
-def _asked(patterns: list[str], accelerator: Accelerator) -> list[Feature]:
-    """Return the features of names and of groups (``dtype``, ``op.*``), each once."""
-    found: dict[Feature, None] = {}
-    for pattern in patterns or ["*"]:
-        if pattern == "*" or "." not in pattern or pattern.endswith("*"):
-            found.update(dict.fromkeys(_group(pattern, accelerator)))
-        else:
-            found[accelerator.feature(pattern)] = None
-    return list(found)
-
-
-def _group(pattern: str, accelerator: Accelerator) -> list[Feature]:
-    try:
-        return list(accelerator.features(pattern))
-    except UnknownFeatureError:
-        return [accelerator.feature(pattern)]  # an alias, such as zero1
 
 
 def _show(lines: Any) -> None:

@@ -157,6 +157,20 @@ class Accelerator:
             found += [op for op in reflected if op not in present and op.startswith(prefix)]
         return {feature: self.explain(feature) for feature in found}
 
+    def matching(self, patterns: Iterable[str]) -> list[Feature]:
+        """Return the features of names and of groups (``dtype``, ``op.*``, ``*``), each once.
+
+        Raises:
+            UnknownFeatureError: when nothing has that name.
+        """
+        found: dict[Feature, None] = {}
+        for pattern in patterns:
+            if pattern == "*" or pattern.endswith(".*") or pattern in REGISTRY.groups():
+                found.update(dict.fromkeys(self.features(pattern)))
+            else:
+                found[self.feature(pattern)] = None
+        return list(found)
+
     def verify(self, feature: str, *, deadline: float | None = None) -> Verdict:
         """Exercise a feature on the device, now, and return the verdict that stands after it.
 

@@ -208,7 +208,9 @@ def _timed_out(ended: Ended) -> bool:
     return ended.failure is not None and ended.failure.code is Code.PROBE_TIMEOUT
 
 
-_OF_RANKS = (Outcome.WRONG, Outcome.RAISED, Outcome.NOT_TRIED, Outcome.WORKED)
+_OF_RANKS = (
+    Outcome.WRONG, Outcome.RAISED, Outcome.ABSENT, Outcome.NOT_TRIED, Outcome.WORKED
+)  # fmt: skip
 
 
 def _of_ranks(exercises: list[Exercise]) -> Exercise:

@@ -16,6 +16,7 @@ __all__ = ["disagreements", "verified"]
 _CODES = {
     Outcome.WRONG: Code.RESULT_WRONG,
     Outcome.RAISED: Code.RUNTIME_FAILED,
+    Outcome.ABSENT: Code.RUNTIME_FAILED,
     Outcome.CRASHED: Code.PROBE_CRASHED,
 }
 _ABOUT_SPEED = {Code.EMULATED, Code.SLOW}
@@ -27,14 +28,15 @@ def verified(claim: Verdict, done: Exercise) -> Verdict:
     What happened decides between works and does not; timing decides between yes and degraded
     only where it is clear. What could not be tried leaves the claim as it is.
     """
-    if done.outcome is Outcome.NOT_TRIED:
+    absent = done.outcome is Outcome.ABSENT  # which proves no more than a no that was claimed
+    if done.outcome is Outcome.NOT_TRIED or (absent and claim.status is not Status.NO):
         return claim
     if done.outcome in (Outcome.TIMED_OUT, Outcome.UNSTABLE):
         timed_out = done.outcome is Outcome.TIMED_OUT
         code = Code.PROBE_TIMEOUT if timed_out else Code.RUNTIME_FAILED
         reason = Reason(code, f"claimed {claim.status}, {done.text or done.outcome}")
         return replace(claim, status=Status.UNKNOWN, reasons=(reason,), claimed=claim.status)
-    if done.outcome.failed:
+    if done.outcome.failed or absent:
         return _failed(claim, done)
     return _worked(claim, done)
 

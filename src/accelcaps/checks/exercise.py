@@ -30,6 +30,8 @@ class Outcome(str, Enum):
     """It did not end in time."""
     UNSTABLE = "unstable"
     """It worked once and failed once."""
+    ABSENT = "absent"
+    """torch's own way to it is not there for this device; the vendor may have another one."""
     NOT_TRIED = "not tried"
     """It could not be exercised here; that says nothing about the feature."""
 

@@ -18,7 +18,7 @@ from accelcaps.checks.catalog import Check, exercisable
 from accelcaps.checks.evidence import verified
 from accelcaps.checks.exercise import Exercise, Outcome, Speed
 from accelcaps.errors import VerificationError
-from accelcaps.features import DEVICE_AVAILABLE
+from accelcaps.features import COMM_BACKEND, DEVICE_AVAILABLE
 
 if TYPE_CHECKING:
     from accelcaps.accelerators.base import Accelerator
@@ -30,6 +30,7 @@ Follow: TypeAlias = Callable[[str, "Exercise | None"], None]
 """Called with a feature when it is begun (``None``), and again with what happened."""
 _WORST_FIRST = (
     Outcome.CRASHED, Outcome.WRONG, Outcome.RAISED, Outcome.TIMED_OUT, Outcome.UNSTABLE,
+    Outcome.ABSENT,
     Outcome.NOT_TRIED, Outcome.WORKED,
 )  # fmt: skip
 
@@ -140,6 +141,13 @@ class Runner:
     def _unit(self, check: Check, features: list[str]) -> None:
         """Exercise these features of one check, on a device of each kind."""
         if self._stop.is_set():
+            return
+        backend = self._accelerator.explain(COMM_BACKEND)
+        if check.ranks > 1 and backend.value is None:
+            against = "; ".join(reason.text for reason in backend.reasons)
+            text = f"no collective backend is known to be here: {against}"
+            for feature in features:
+                self._keep(Exercise(feature, Outcome.NOT_TRIED, text))
             return
         if check.ranks > len(self._devices) and not self._may_share():
             text = f"{check.ranks} devices are needed, and there is {len(self._devices)}"

@@ -16,7 +16,7 @@ from accelcaps.features import DEVICE_AVAILABLE
 from accelcaps.verdict import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from accelcaps.accelerators.base import Accelerator
     from accelcaps.feature import Feature
@@ -56,9 +56,22 @@ class Conformance:
         return bool(self.results) and not self.failures and not self.interrupted
 
 
-def wanted(accelerator: Accelerator, *, builds: bool) -> list[Feature]:
-    """Return the features that the kit exercises."""
+def wanted(
+    accelerator: Accelerator, patterns: Sequence[str] = (), *, builds: bool = False
+) -> list[Feature]:
+    """Return the features that the kit exercises.
+
+    Args:
+        accelerator: whose features.
+        patterns: features and groups, where only these are wanted; they are built, too.
+        builds: whether to build and run the ops, where nothing is named.
+
+    Raises:
+        UnknownFeatureError: when something named does not exist.
+    """
     checks = exercisable(accelerator)
+    if patterns:
+        return [feature for feature in accelerator.matching(patterns) if feature in checks]
     return [feature for feature, check in checks.items() if builds or not check.builds]
 
 
@@ -67,6 +80,7 @@ class Kit:
 
     Args:
         name: the accelerator's name.
+        features: features and groups whose claims are tried; all, where none is named.
         jobs: how many checks may run side by side.
         deadline: seconds for one feature; each check has its own where not given.
         builds: whether to build and run the ops too.
@@ -77,6 +91,7 @@ class Kit:
     def __init__(
         self,
         name: str,
+        features: Sequence[str] = (),
         *,
         jobs: int = 1,
         deadline: float | None = None,
@@ -85,6 +100,7 @@ class Kit:
         follow: Follow | None = None,
     ) -> None:
         self._name = name
+        self._features = features
         self._jobs = jobs
         self._deadline = deadline
         self._builds = builds
@@ -179,7 +195,7 @@ class Kit:
         runner = Runner(
             accelerator, jobs=self._jobs, deadline=self._deadline, follow=self._follow
         )  # fmt: skip
-        features = wanted(accelerator, builds=self._builds)
+        features = wanted(accelerator, self._features, builds=self._builds)
         claims = {feature: accelerator.claim(feature) for feature in features}
         self.found.exercises = runner.run(features)
         self.found.interrupted = runner.interrupted
@@ -227,7 +243,8 @@ def judged(claim: Status, done: Exercise) -> tuple[Mark, str]:
     not take its process down or hang.
     """
     text = ", ".join(filter(None, (f"{done.outcome}", done.text, done.numbers)))
-    if done.outcome is Outcome.NOT_TRIED:
+    absent = done.outcome is Outcome.ABSENT and claim is not Status.NO
+    if done.outcome is Outcome.NOT_TRIED or absent:
         return Mark.LEFT, done.text
     if done.outcome in (Outcome.CRASHED, Outcome.TIMED_OUT, Outcome.UNSTABLE):
         return Mark.FAILED, f"claimed {claim}; {text}"

@@ -28,6 +28,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--accelcaps-conformance", metavar="NAME", help="test that this accelerator conforms"
     )
     group.addoption(
+        "--accelcaps-claims", default="", metavar="A,B,C",
+        help="try the claims of these features or groups only",
+    )  # fmt: skip
+    group.addoption(
         "--accelcaps-builds", action="store_true", help="build and run its ops too; takes minutes"
     )
     group.addoption(
@@ -43,9 +47,12 @@ def pytest_collection_modifyitems(
     if not name:
         return
     builds = config.getoption("--accelcaps-builds")
-    run = _Run(Kit(name, deadline=config.getoption("--accelcaps-deadline"), builds=builds))
+    only = [each.strip() for each in config.getoption("--accelcaps-claims").split(",")]
+    only = [each for each in only if each]
+    deadline = config.getoption("--accelcaps-deadline")
+    run = _Run(Kit(name, only, deadline=deadline, builds=builds))
     troubled = any(plugin.name == name and plugin.trouble for plugin in plugins())
-    features = [] if troubled else wanted(get_accelerator(name), builds=builds)
+    features = [] if troubled else wanted(get_accelerator(name), only, builds=builds)
     for criterion in CRITERIA:
         subjects = [str(f) for f in features] if criterion == "claim" else [""]
         for subject in subjects:

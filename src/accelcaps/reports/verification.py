@@ -52,8 +52,11 @@ def verification_lines(
     if left:
         yield "", ""
         yield "bold", "not exercised"
+        alike: dict[str, list[str]] = {}
         for name, text in left:
-            yield from wrapped(f"  {name}: ", text)
+            alike.setdefault(text, []).append(str(name))
+        for text, names in alike.items():
+            yield from wrapped("  ", f"{', '.join(names)}: {text}")
     yield "", ""
     yield from wrapped("", _summary(accelerator.name, list(verdicts.values()), left, seconds))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import torch
+
 from accelcaps.checks.running.deepspeed import builder
 from accelcaps.checks.running.device import WrongResultError
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from accelcaps import features as F
-from accelcaps.checks.running.device import NotTriedError, WrongResultError
+from accelcaps.checks.running.device import AbsentError, NotTriedError, WrongResultError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,20 +40,53 @@ def _types(device: Device) -> tuple[torch.dtype, ...]:
     return (torch.float32,) if device.kind == "cpu" else (torch.bfloat16, torch.float16)
 
 
+_KERNELS = {
+    "FLASH_ATTENTION": "flash_attention", "EFFICIENT_ATTENTION": "efficient_attention",
+    "CUDNN_ATTENTION": "cudnn_attention",
+}  # fmt: skip
+"""torch's name of a backend → what its operators are called (torch/nn/attention)."""
+_VENDORS_OWN = "fused_attention_overrideable"
+
+
+class _Called(TorchDispatchMode):  # type: ignore[misc]
+    """Keeps the names of the operators that run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+
+    def __torch_dispatch__(self, op: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Keep the name and run the operator."""
+        self.names.add(op._schema.name)
+        return op(*args, **(kwargs or {}))
+
+
 def _sdpa(backend: str) -> Callable[[Device], dict[str, Any]]:
     def use(device: Device) -> dict[str, Any]:
         from torch.nn.attention import SDPBackend, sdpa_kernel
 
         chosen = getattr(SDPBackend, backend)
         types = (torch.float32, *_types(device)) if backend == "MATH" else _types(device)
-        return _first_that_works(types, device, lambda inputs: _forced(sdpa_kernel, chosen, inputs))
+
+        def attend(inputs: list[torch.Tensor]) -> torch.Tensor:
+            with sdpa_kernel(chosen), _Called() as called:
+                found = torch.nn.functional.scaled_dot_product_attention(*inputs, is_causal=True)
+            _is_the_kernel(backend, called.names)
+            return found
+
+        return _first_that_works(types, device, attend)
 
     return use
 
 
-def _forced(sdpa_kernel: Any, backend: Any, inputs: list[torch.Tensor]) -> torch.Tensor:
-    with sdpa_kernel(backend):
-        return torch.nn.functional.scaled_dot_product_attention(*inputs, is_causal=True)
+def _is_the_kernel(backend: str, called: set[str]) -> None:
+    """Raise where another kernel ran than was asked for: torch may fall back without a word."""
+    wanted = _KERNELS.get(backend)
+    if wanted is None or any(f"_dot_product_{wanted}" in name for name in called):
+        return
+    if any(_VENDORS_OWN in name for name in called):
+        raise AbsentError("the vendor's own fused kernel ran, whatever kernel was asked for")
+    raise NotImplementedError("torch fell back to another kernel than the one asked for")
 
 
 def _first_that_works(
@@ -65,7 +99,7 @@ def _first_that_works(
         there = [device.put(each).requires_grad_(True) for each in host]
         try:
             found = attend(there)
-        except WrongResultError:
+        except (AbsentError, WrongResultError):
             raise
         except Exception as error:
             failed = error
@@ -109,7 +143,9 @@ def _grouped_mm(device: Device) -> dict[str, Any]:
     """Multiply groups of rows, each with a matrix of its own."""
     a, b = device.normal(48, 32).bfloat16(), device.normal(3, 32, 16).bfloat16()
     ends = torch.tensor([16, 24, 48], dtype=torch.int32)
-    found = torch._grouped_mm(device.put(a), device.put(b), offs=device.put(ends))
+    there = device.put(a), device.put(b), device.put(ends)
+    with device.by_torch():
+        found = torch._grouped_mm(there[0], there[1], offs=there[2])
     starts = [0, *ends[:-1].tolist()]
     parts = [
         a[begin:end].double() @ b[group].double()

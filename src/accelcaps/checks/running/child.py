@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from accelcaps.checks.attempt import SETUP
 from accelcaps.checks.exercise import Outcome, Speed
-from accelcaps.checks.running.device import Device, NotTriedError, WrongResultError
+from accelcaps.checks.running.device import AbsentError, Device, NotTriedError, WrongResultError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from accelcaps.facts.isolation import Report
 
 __all__ = ["exercise"]
+
+_LONGEST = 200
 
 
 def exercise(report: Report, spec: Mapping[str, Any]) -> None:
@@ -34,7 +36,7 @@ def exercise(report: Report, spec: Mapping[str, Any]) -> None:
         use = getattr(module, function) if function else _exercise_of(module, feature)
         found = _try(use, device)
         report(feature, found)
-        if found["outcome"] != Outcome.WORKED and found["outcome"] != Outcome.NOT_TRIED:
+        if Outcome(found["outcome"]).failed:
             report("health")
             if not device.healthy():
                 return
@@ -57,6 +59,8 @@ def _try(use: Callable[[Device], Any], device: Device) -> dict[str, Any]:
         text = str(measured.pop("text", ""))
     except WrongResultError as error:
         outcome, text = Outcome.WRONG, str(error)
+    except AbsentError as error:
+        outcome, text = Outcome.ABSENT, str(error)
     except NotTriedError as error:
         outcome, text = Outcome.NOT_TRIED, str(error)
     except MemoryError as error:
@@ -80,4 +84,5 @@ def _told(error: BaseException) -> str:
     """Return the error in one line: the first that says something, and the cause's."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     said = next((line for line in lines if "error:" in line.lower()), lines[0] if lines else "")
-    return f"{type(error).__name__}: {said}"[:300].rstrip(": ")
+    told = f"{type(error).__name__}: {said}".rstrip(": ")
+    return told if len(told) <= _LONGEST else f"{told[: _LONGEST - 1]}…"

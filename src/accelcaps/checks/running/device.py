@@ -9,15 +9,16 @@ from __future__ import annotations
 import importlib
 import math
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
-__all__ = ["Device", "NotTriedError", "WrongResultError"]
+__all__ = ["AbsentError", "Device", "NotTriedError", "WrongResultError"]
 
 
 class WrongResultError(Exception):
@@ -26,6 +27,15 @@ class WrongResultError(Exception):
 
 class NotTriedError(Exception):
     """The feature cannot be exercised here, which says nothing about it."""
+
+
+class AbsentError(Exception):
+    """torch's own way to the feature is not there for this device; its vendor may have another."""
+
+
+_OF_TORCH = ("cpu", "cuda", "xpu", "mps")
+"""The device types that torch itself has: what torch lacks for them, they lack."""
+_NO_KERNEL = ("Could not run 'aten::", "not implemented for")
 
 
 @dataclass(frozen=True)
@@ -132,6 +142,23 @@ class Device:
         bits = [each.contiguous().view(torch.uint8) for each in (host, reference)]
         if not torch.equal(*bits):
             raise WrongResultError(f"{what} is not what was put there")
+
+    @contextmanager
+    def by_torch(self) -> Iterator[None]:
+        """Use what torch itself calls the feature; a vendor's device may have it by another name.
+
+        Raises:
+            AbsentError: where a vendor's device lacks the operator, class or function.
+        """
+        try:
+            yield
+        except (AttributeError, NotImplementedError, RuntimeError) as error:
+            lacks = not isinstance(error, RuntimeError) or isinstance(error, NotImplementedError)
+            lacks = lacks or any(words in str(error) for words in _NO_KERNEL)
+            if self.kind in _OF_TORCH or not lacks:
+                raise
+            said = (str(error).splitlines() or [""])[0]
+            raise AbsentError(f"torch's own way to it is not there: {said}") from error
 
     def seconds(self, work: Callable[[], Any]) -> float:
         """Return the wall seconds of ``work``, from an idle device to an idle device."""

@@ -161,7 +161,8 @@ def _int8(device: Device) -> Mapping[str, Any]:
 
     a = device.integers(-128, 128, 64, 96).to(torch.int8)
     b = device.integers(-128, 128, 96, 32).to(torch.int8)
-    found = torch._int_mm(device.put(a), device.put(b))
+    with device.by_torch():
+        found = torch._int_mm(device.put(a), device.put(b))
     device.same(found, (a.int() @ b.int()), "a product")
     return beside_fp32(device, "int8", product)
 
@@ -181,8 +182,10 @@ def _int4(device: Device) -> Mapping[str, Any]:
         found = torch.ops.aten._weight_int4pack_mm_for_cpu(a, packed, group, about)
     else:
         pairs = (weights[:, ::2] << 4 | weights[:, 1::2]).to(torch.uint8)
-        packed = torch.ops.aten._convert_weight_to_int4pack(device.put(pairs), 2)
-        found = torch.ops.aten._weight_int4pack_mm(device.put(a), packed, group, device.put(about))
+        there = device.put(pairs), device.put(a), device.put(about)
+        with device.by_torch():
+            packed = torch.ops.aten._convert_weight_to_int4pack(there[0], 2)
+            found = torch.ops.aten._weight_int4pack_mm(there[1], packed, group, there[2])
     return {"error": device.agree(found, reference, 0.02, "a product")}
 
 

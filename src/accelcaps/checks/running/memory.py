@@ -105,7 +105,8 @@ def _unified(device: Device) -> None:
 
 def _expandable(device: Device) -> None:
     """With the setting, a segment grows in place."""
-    module = device.module.memory
+    with device.by_torch():
+        module = device.module.memory
     module._set_allocator_settings("expandable_segments:True")
     blocks = [torch.empty(n << 20, dtype=torch.uint8, device=device.name) for n in (4, 64, 128)]
     segments = module.memory_snapshot()

@@ -121,7 +121,8 @@ def _priorities(device: Device) -> dict[str, float]:
 def _graph(device: Device) -> dict[str, float]:
     """Capture work, replay it on other input, and compare."""
     module = device.module
-    graph = _graph_class(device)()
+    with device.by_torch():
+        graph = _graph_class(device)()
     a, b = device.normal(64, 64).float(), device.normal(64, 64).float()
     there = device.put(a)
     side = module.Stream()

@@ -35,7 +35,8 @@ def _fp8(left: str, right: str) -> Callable[[Device], Mapping[str, Any]]:
         scales = [float(each.abs() + 0.5) for each in device.normal(2)]
         one, two = (torch.tensor(each, device=device.name) for each in scales)
         x, y = device.put(a), device.put(b)
-        found = torch._scaled_mm(x, y.t(), one, two, out_dtype=torch.bfloat16)
+        with device.by_torch():
+            found = torch._scaled_mm(x, y.t(), one, two, out_dtype=torch.bfloat16)
         reference = (a.double() @ b.double().t()) * float(one) * float(two)
         error = device.agree(found, reference, 0.01, "a product")
 
@@ -68,10 +69,9 @@ def _blocks(kind: str) -> Callable[[Device], Mapping[str, Any]]:
         scales = [
             torch.full((n * inner // size,), 2.0**power).to(scale_type) for n in (rows, columns)
         ]
-        found = torch._scaled_mm(
-            device.put(a), device.put(b).t(), *(device.put(each) for each in scales),
-            out_dtype=torch.bfloat16,
-        )  # fmt: skip
+        there = device.put(a), device.put(b).t(), *(device.put(each) for each in scales)
+        with device.by_torch():
+            found = torch._scaled_mm(*there, out_dtype=torch.bfloat16)
         reference = (wide[0] @ wide[1].T) * 4.0**power
         return {"error": device.agree(found, reference, 0.01, "a product")}
 
