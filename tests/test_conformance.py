@@ -48,14 +48,15 @@ def conformance(path, *arguments):
     return done.returncode, json.loads(done.stdout)
 
 
+@pytest.fixture(scope="module")
+def passed(installed, tmp_path_factory):
+    page = tmp_path_factory.mktemp("published") / "quoll.md"
+    status, found = conformance(installed, *GROUPS, "--write", str(page))
+    return status, found, page.read_text()
+
+
 @pytest.mark.stack
 class TestTheExample:
-    @pytest.fixture(scope="class")
-    def passed(self, installed, tmp_path_factory):
-        page = tmp_path_factory.mktemp("published") / "quoll.md"
-        status, found = conformance(installed, *GROUPS, "--write", str(page))
-        return status, found, page.read_text()
-
     def test_it_conforms(self, passed):
         status, found, _ = passed
 
@@ -117,12 +118,12 @@ LIES = {
     ),
     "a crash": (
         "torch_quoll/tensor.py",
-        "    _host_of(target).copy_(_host_of(source))",
-        "    if target.dtype is torch.float8_e4m3fn:\n"
+        '    name = op._schema.name.partition("::")[2]\n',
+        '    name = op._schema.name.partition("::")[2]\n'
+        "    if name == 'copy_' and args[0].dtype is torch.float8_e5m2:\n"
         "        print('the card fell out', flush=True)\n"
         "        import os\n"
-        "        os.abort()\n"
-        "    _host_of(target).copy_(_host_of(source))",
+        "        os.abort()\n",
     ),
     "a context in the caller": (
         "accelcaps_quoll/accelerator.py",
@@ -154,24 +155,26 @@ def lie(site):
     )
 
 
+@pytest.fixture(scope="module")
+def lied(installed, tmp_path_factory):
+    site = tmp_path_factory.mktemp("lies") / "site"
+    shutil.copytree(installed, site)
+    lie(site)
+    status, found = conformance(site, "dtype", "runtime.rng_per_device", "--deadline", "15")
+    assert status == 1
+    return found
+
+
+def failures(found, criterion):
+    return {
+        r["subject"]: r["text"]
+        for r in found["results"]
+        if r["criterion"] == criterion and r["mark"] == "failed"
+    }
+
+
 @pytest.mark.stack
 class TestACopyWithSixLies:
-    @pytest.fixture(scope="class")
-    def found(self, installed, tmp_path_factory):
-        site = tmp_path_factory.mktemp("lies") / "site"
-        shutil.copytree(installed, site)
-        lie(site)
-        status, found = conformance(site, "dtype", "runtime.rng_per_device", "--deadline", "15")
-        assert status == 1
-        return found
-
-    def failures(self, found, criterion):
-        return {
-            r["subject"]: r["text"]
-            for r in found["results"]
-            if r["criterion"] == criterion and r["mark"] == "failed"
-        }
-
     @pytest.mark.parametrize(
         ("subject", "words"),
         [
@@ -179,26 +182,27 @@ class TestACopyWithSixLies:
             ("dtype.bf16", "wrong, a matrix product is off by"),
             ("runtime.rng_per_device", "timed out, its process did not answer within 15 s"),
             (
-                "dtype.fp8_e4m3.storage",
+                "dtype.fp8_e5m2.storage",
                 "crashed, its process was ended by signal SIGABRT: the card",
             ),
         ],
     )
-    def test_a_claim_that_does_not_hold_is_named(self, found, subject, words):
-        assert f"claimed yes; {words}" in self.failures(found, "claim")[subject]
+    def test_a_claim_that_does_not_hold_is_named(self, lied, subject, words):
+        assert f"claimed yes; {words}" in failures(lied, "claim")[subject]
 
-    def test_no_true_claim_is_called_a_lie(self, found):
-        assert set(self.failures(found, "claim")) == {
-            "dtype.fp64", "dtype.bf16", "runtime.rng_per_device", "dtype.fp8_e4m3.storage",
+    def test_no_true_claim_is_called_a_lie(self, lied):
+        assert set(failures(lied, "claim")) == {
+            "dtype.fp64", "dtype.bf16", "runtime.rng_per_device", "dtype.fp8_e5m2.storage",
+            "dtype.fp8_e5m2",  # claimed no, and it does not fail cleanly
         }  # fmt: skip
 
-    def test_the_undeclared_feature_is_named(self, found):
-        assert list(self.failures(found, "declared")) == ["x.quoll.turbo"]
+    def test_the_undeclared_feature_is_named(self, lied):
+        assert list(failures(lied, "declared")) == ["x.quoll.turbo"]
 
-    def test_the_context_in_the_caller_is_named(self, found):
-        assert "a device context was made" in self.failures(found, "context")[""]
-        assert "torch" in self.failures(found, "imports")[""]
-        assert "cannot use the Quoll that its parent has opened" in self.failures(found, "fork")[""]
+    def test_the_context_in_the_caller_is_named(self, lied):
+        assert "a device context was made" in failures(lied, "context")[""]
+        assert "torch" in failures(lied, "imports")[""]
+        assert "cannot use the Quoll that its parent has opened" in failures(lied, "fork")[""]
 
 
 @pytest.mark.stack
@@ -222,10 +226,11 @@ def test_the_pytest_plugin_fails_with_the_finding(installed, tmp_path):
     site = tmp_path / "site"
     shutil.copytree(installed, site)
     lie(site)
+    (tmp_path / "test_mine.py").write_text("def test_mine():\n    pass\n")
     done = run(
         "-m", "pytest", "-p", "accelcaps.conformance.pytest_plugin", "-p", "no:cacheprovider",
         "--accelcaps-conformance", "quoll", "--accelcaps-claims", "dtype.fp64",
-        "-q", "--rootdir", str(tmp_path), path=site, PYTEST_ADDOPTS="",
+        "-q", str(tmp_path / "test_mine.py"), path=site,
     )  # fmt: skip
 
     assert done.returncode == 1
