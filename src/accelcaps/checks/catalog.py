@@ -132,6 +132,19 @@ CHECKS: tuple[Check, ...] = (
         environment={**_CACHES, **_LOCAL, "DS_SKIP_CUDA_CHECK": None},
     ),
     Check(
+        "training", f"{_RUNNING}.training",
+        (
+            F.PARALLEL_DATA, F.PARALLEL_FSDP, F.PARALLEL_FSDP2, F.ZERO_1, F.ZERO_2, F.ZERO_3,
+            F.OFFLOAD_PARAM_CPU, F.OPTIMIZER_ADAGRAD, F.DEEPSPEED_BF16, F.DEEPSPEED_FP16,
+        ),
+        ranks=2, patience=240, environment={**_CACHES, **_LOCAL},
+    ),
+    Check(
+        "training by ops", f"{_RUNNING}.training",
+        (F.OPTIMIZER_ADAM, F.OPTIMIZER_ADAMW, F.OFFLOAD_OPTIMIZER_CPU),
+        ranks=2, patience=900, builds=True, environment={**_CACHES, **_LOCAL},
+    ),
+    Check(
         "packages", f"{_RUNNING}.quantised",
         (F.OP_BITSANDBYTES, F.QUANT_INT8, F.QUANT_NF4), patience=120, environment=_CACHES,
     ),

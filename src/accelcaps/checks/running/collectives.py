@@ -19,7 +19,7 @@ from accelcaps import features as F
 from accelcaps.checks.running.device import Device, WrongResultError
 from accelcaps.features import REGISTRY
 
-__all__ = ["EXERCISES"]
+__all__ = ["EXERCISES", "make_group"]
 
 _Use = Callable[[Device, torch.dtype], float]
 _SIZE = 64
@@ -28,7 +28,7 @@ _POISON = -5.0
 _TYPES = {"bf16": "bfloat16", "fp16": "float16", "fp8": "float8_e4m3fn"}
 
 
-def _group(device: Device) -> None:
+def make_group(device: Device) -> None:
     """Make the group of both ranks, once in a process."""
     if dist.is_initialized():
         return
@@ -184,7 +184,7 @@ _TYPED: Mapping[str, _Use] = {
 
 def _with(use: _Use, dtype: str) -> Callable[[Device], Mapping[str, float]]:
     def run(device: Device) -> Mapping[str, float]:
-        _group(device)
+        make_group(device)
         return {"error": use(device, getattr(torch, dtype))}
 
     return run
@@ -192,21 +192,21 @@ def _with(use: _Use, dtype: str) -> Callable[[Device], Mapping[str, float]]:
 
 def _mean(use: Any) -> Callable[[Device], Mapping[str, float]]:
     def run(device: Device) -> Mapping[str, float]:
-        _group(device)
+        make_group(device)
         return {"error": use(device, torch.float32, dist.ReduceOp.AVG, 1 / device.ranks)}
 
     return run
 
 
 def _premul_sum(device: Device) -> Mapping[str, float]:
-    _group(device)
+    make_group(device)
     factor = float(device.integers(2, 9, 1))
     op = dist._make_nccl_premul_sum(factor)
     return {"error": _all_reduce(device, torch.float32, op, factor)}
 
 
 def _backend(device: Device) -> None:
-    _group(device)
+    make_group(device)
     if dist.get_backend() != device.spec["backend"]:
         raise WrongResultError(f"the group's backend is {dist.get_backend()}")
     _all_reduce(device, torch.float32)
@@ -214,7 +214,7 @@ def _backend(device: Device) -> None:
 
 def _barrier(device: Device, wait: Callable[[], Any]) -> None:
     """What the other rank wrote before the barrier is there after it."""
-    _group(device)
+    make_group(device)
     word = str(int(device.integers(0, 10**9, 1)))
     folder = Path(device.spec["scratch"])
     (folder / f"{word}-{device.rank}").touch()
@@ -224,7 +224,7 @@ def _barrier(device: Device, wait: Callable[[], Any]) -> None:
 
 
 def _objects(device: Device) -> None:
-    _group(device)
+    make_group(device)
     number = int(device.integers(0, 10**9, 1))
     found: list[Any] = [None] * device.ranks
     dist.all_gather_object(found, {"rank": device.rank, "number": number})
@@ -234,7 +234,7 @@ def _objects(device: Device) -> None:
 
 
 def _new_group(device: Device) -> Mapping[str, float]:
-    _group(device)
+    make_group(device)
     group = dist.new_group([*range(device.ranks)])
     inputs = _inputs(device, torch.float32)
     mine = device.put(inputs[device.rank])
@@ -243,7 +243,7 @@ def _new_group(device: Device) -> Mapping[str, float]:
 
 
 def _device_mesh(device: Device) -> Mapping[str, float]:
-    _group(device)
+    make_group(device)
     from torch.distributed.device_mesh import init_device_mesh
 
     mesh = init_device_mesh(device.kind, (device.ranks,), mesh_dim_names=("data",))
@@ -254,7 +254,7 @@ def _device_mesh(device: Device) -> Mapping[str, float]:
 
 
 def _coalescing(device: Device) -> Mapping[str, float]:
-    _group(device)
+    make_group(device)
     from torch.distributed.distributed_c10d import _coalescing_manager
 
     first, second = (_inputs(device, torch.float32) for _ in range(2))
