@@ -233,6 +233,7 @@ def _zero(stage: int, **more: Any) -> dict[str, Any]:
 
 _ON_HOST = {"device": "cpu"}
 _DEFAULT = dict(_ADAMW)
+_FP16 = {"enabled": True, "initial_scale_power": 8}
 
 EXERCISES: Mapping[str, Callable[[Device], Any]] = {
     F.PARALLEL_DATA: _by_torch(_ddp, _as_they_are),
@@ -241,8 +242,8 @@ EXERCISES: Mapping[str, Callable[[Device], Any]] = {
     F.ZERO_1: _deepspeed(_zero(1)),
     F.ZERO_2: _deepspeed(_zero(2)),
     F.ZERO_3: _deepspeed(_zero(3)),
-    F.DEEPSPEED_BF16: _deepspeed({"bf16": {"enabled": True}}, part=0.1),
-    F.DEEPSPEED_FP16: _deepspeed({"fp16": {"enabled": True, "initial_scale_power": 8}}, part=0.1),
+    F.DEEPSPEED_BF16: _deepspeed({**_zero(1), "bf16": {"enabled": True}}, part=0.15),
+    F.DEEPSPEED_FP16: _deepspeed({**_zero(1), "fp16": _FP16}, part=0.15),
     F.OFFLOAD_PARAM_CPU: _deepspeed(_zero(3, offload_param=_ON_HOST)),
     F.OFFLOAD_OPTIMIZER_CPU: _deepspeed(
         _zero(2, offload_optimizer=_ON_HOST), parameters=_DEFAULT
