@@ -1,7 +1,7 @@
 """Measure everything that docs/truth.md states, and write it.
 
-python tools/truth.py            all of it; half an hour, since every op is built
-python tools/truth.py --no-ops   speeds only; keeps the table of ops that stands there
+python tools/truth.py            all of it; three quarters of an hour: every op is built, often
+python tools/truth.py --no-ops   keeps the table of ops in each condition that stands there
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections import defaultdict
 from importlib.metadata import version
 from pathlib import Path
 
+import truth_features
 import truth_ops
 import truth_speed
 
@@ -28,7 +29,7 @@ def main() -> int:
     parser.add_argument("--no-ops", action="store_true", help="leave the table of ops as it is")
     options = parser.parse_args()
     parts = [_head(), _kept_ops() if options.no_ops else _ops(truth_ops.main())]
-    parts += [_types(), _costs()]
+    parts += [_features(truth_features.main()), _costs()]
     PAGE.write_text("\n".join(parts))
     return 0
 
@@ -83,21 +84,58 @@ def _kept_ops() -> str:
     return found[0].rstrip("\n") + "\n" if found else ""
 
 
-def _types() -> str:
-    found = truth_speed.data_types()
+def _features(found: truth_features.Truth) -> str:
+    rows = found.rows
+    verified = [row for row in rows if row.verified]
+    wrong = [row for row in verified if row.verdict.disagrees]
+    theirs = {
+        who: [row for row in rows if row.peer_is_wrong(who)] for who in ("DeepSpeed", "torch")
+    }
+    asked = {who: [r for r in rows if who in r.peers and r.verified] for who in theirs}
     lines = [
-        "## Data types on this CPU: the verdict, and a product of two 1024 × 1024 matrices",
+        "## Every feature: claimed, and exercised",
         "",
-        "Time is a multiple of the product in fp32 in the same process "
-        f"({found['fp32 seconds'] * 1000:.1f} ms); int8 is `torch._int_mm`, fp8 is `torch._scaled_mm`.",
+        "Each feature's claim, from rules and facts; then what happened when it was used on the",
+        "device and the result was compared with a reference. *DeepSpeed* and *torch* are their own",
+        "answers to the same question, where they have one. A feature without *verified* has no",
+        "check, or could not be tried on this machine.",
         "",
-        "| type | verdict | time, fp32 = 1 | right |",
-        "|---|---|---|---|",
+        f"**{len(rows)} features, {len(verified)} exercised: {len(wrong)} claims wrong. "
+        + ", ".join(
+            f"Of {len(asked[who])} answers of {who}, {len(theirs[who])} wrong" for who in theirs
+        )
+        + ".**",
+        "",
+        f"`accelcaps verify` took {found.without_builds:.0f} s, and {found.with_builds:.0f} s with "
+        "`--builds`.",
+        "",
+        "| feature | claimed | verified | when run | DeepSpeed | torch |",
+        "|---|---|---|---|---|---|",
     ]
-    for name, row in found["rows"].items():
-        ratio = f"{row['ratio']:.2f}" if row["ratio"] is not None else row["error"]
-        lines.append(f"| {name} | {row['verdict']} | {ratio} | {'yes' if row['right'] else 'no'} |")
+    for row in rows:
+        verdict = str(row.verdict.status) if row.verified else "–"
+        mark = " **wrong claim**" if row.verdict.disagrees else ""
+        said = [_peer(row, who) for who in ("DeepSpeed", "torch")]
+        lines.append(
+            f"| {row.feature} | {row.claim.status} | {verdict}{mark} | {_happened(row)} "
+            f"| {said[0]} | {said[1]} |"
+        )
     return "\n".join([*lines, ""])
+
+
+def _happened(row: truth_features.Row) -> str:
+    if row.done is None:
+        return ""
+    parts = filter(None, (str(row.done.outcome), row.done.text, row.done.numbers))
+    return _cell(", ".join(parts))
+
+
+def _peer(row: truth_features.Row, who: str) -> str:
+    said = row.peers.get(who)
+    if said is None:
+        return ""
+    told = said if isinstance(said, str) else "yes" if said else "no"
+    return f"{told} **wrong**" if row.peer_is_wrong(who) else told
 
 
 def _costs() -> str:

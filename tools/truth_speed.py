@@ -1,4 +1,4 @@
-"""Measure what asking costs, side by side with the peers, and how fast data types are."""
+"""Measure what asking costs, side by side with the peers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import statistics
 import subprocess
 import sys
 import timeit
-from typing import Any
 
 _IMPORT = "import time; t = time.perf_counter(); {}; print('ANSWER', time.perf_counter() - t)"
 
@@ -37,49 +36,6 @@ print("ANSWER", json.dumps({
     "deepspeed.ops.__compatible_ops__['cpu_adam']": cost("deepspeed.ops.__compatible_ops__['cpu_adam']"),
     "get_accelerator().is_fp16_supported()": cost("get_accelerator().is_fp16_supported()"),
 }))
-"""
-
-_TYPES = """
-import json, time
-import torch
-import accelcaps
-acc = accelcaps.get_accelerator("cpu")
-n = 1024
-torch.manual_seed(0)
-a, b = torch.randn(n, n), torch.randn(n, n)
-def best(f, repeat=5):
-    f()
-    times = []
-    for _ in range(repeat):
-        begun = time.perf_counter(); f(); times.append(time.perf_counter() - begun)
-    return min(times)
-fp32 = best(lambda: a @ b)
-rows = {}
-def row(name, f, reference, tolerance):
-    try:
-        found = f()
-    except Exception as error:
-        rows[name] = {"ratio": None, "right": False, "error": f"{type(error).__name__}: {error}"[:120]}
-    else:
-        wrong = (found.to(reference.dtype) - reference).abs().max() / reference.abs().max()
-        rows[name] = {"ratio": best(f, 2) / fp32, "right": bool(wrong <= tolerance), "error": ""}
-    rows[name]["verdict"] = acc.explain(f"dtype.{name}").status.value
-wide = (a.double() @ b.double())
-for name, dtype, tolerance in (("fp64", torch.float64, 1e-12), ("fp32", torch.float32, 1e-5),
-                               ("bf16", torch.bfloat16, 0.02), ("fp16", torch.float16, 0.01)):
-    x, y = a.to(dtype), b.to(dtype)
-    row(name, lambda: x @ y, wide, tolerance)
-for name, dtype in (("complex64", torch.complex64), ("complex128", torch.complex128)):
-    x, y = a.to(dtype), b.to(dtype)
-    row(name, lambda: (x @ y).real, wide, 1e-5)
-i, j = (torch.randint(-100, 100, (n, n), dtype=torch.int8) for _ in "ab")
-row("int8", lambda: torch._int_mm(i, j), (i.double() @ j.double()), 0)
-one = torch.tensor(1.0)
-for name in ("fp8_e4m3", "fp8_e5m2", "fp8_e4m3fnuz", "fp8_e5m2fnuz"):
-    dtype = getattr(torch, "float" + name[2:].replace("e4m3", "e4m3fn").replace("fnfn", "fn"))
-    x, y = a.to(dtype), b.to(dtype).t().contiguous().t()
-    row(name, lambda: torch._scaled_mm(x, y, one, one, out_dtype=torch.float32), x.double() @ y.double(), 1e-5)
-print("ANSWER", json.dumps({"fp32 seconds": fp32, "rows": rows}))
 """
 
 _OPS = """
@@ -127,12 +83,6 @@ def known_verdict() -> dict[str, float]:
     return found
 
 
-def data_types() -> dict[str, Any]:
-    """Return, for each data type, verdict, time beside fp32, and whether the product is right."""
-    found: dict[str, Any] = json.loads(_answer(_TYPES))
-    return found
-
-
 def ops(repeat: int = 5) -> dict[str, float]:
     """Return the seconds to judge every op, beside importing DeepSpeed, in turns."""
     asked, imported = [], []
@@ -154,5 +104,5 @@ def _answer(code: str) -> str:
 
 
 if __name__ == "__main__":
-    for part in (imports, interpreter, known_verdict, ops, data_types):
+    for part in (imports, interpreter, known_verdict, ops):
         print(part.__name__, json.dumps(part(), indent=1))
