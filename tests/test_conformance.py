@@ -41,9 +41,9 @@ def installed(tmp_path_factory):
     return install(tmp_path_factory.mktemp("example"))
 
 
-def conformance(path, *arguments):
+def conformance(path, *arguments, **environment):
     done = run("-m", "accelcaps", "conformance", "quoll", *arguments, "--json", "--quiet",
-               path=path)  # fmt: skip
+               path=path, **environment)  # fmt: skip
     assert done.stdout, done.stderr
     return done.returncode, json.loads(done.stdout)
 
@@ -90,6 +90,25 @@ class TestTheExample:
         assert "the device is simulated" in page
         assert "| dtype.bf16 | yes | worked" in page
         assert "accelcaps conformance quoll" in page
+
+
+@pytest.mark.stack
+def test_an_older_generation_conforms_too(installed):
+    status, found = conformance(installed, "dtype", QUOLL_ARCH="q1")
+    by_feature = {r["subject"]: r["text"] for r in found["results"]}
+
+    assert status == 0
+    assert by_feature["dtype.bf16"].startswith("claimed no; raised")
+
+
+@pytest.mark.stack
+def test_its_ops_are_built_run_and_compared(installed):
+    """One in C++, by a check of its own; one in Python, by the check for its name."""
+    status, found = conformance(installed, "op.quoll_axpy", "op.fused_adam")
+
+    assert status == 0
+    assert 0 < found["exercises"]["op.quoll_axpy"]["measured"]["error"] < 1e-6
+    assert "5 steps beside torch" in found["exercises"]["op.fused_adam"]["text"]
 
 
 # File of the example → what stands there → what the lie makes of it.

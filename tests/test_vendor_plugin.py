@@ -23,49 +23,6 @@ def installed(tmp_path_factory):
     return install(tmp_path_factory.mktemp("example"))
 
 
-EXERCISE = """
-import json, os, sys
-import torch, torch_quoll
-import accelcaps
-acc = accelcaps.get_accelerator("quoll")
-
-def computes(dtype):
-    a = torch.arange(6.0).reshape(2, 3).to(dtype)
-    there = a.to("quoll")
-    product = (there @ there.T + 1).cpu()
-    assert torch.allclose(product.float(), (a.float() @ a.float().T + 1), rtol=1e-2)
-
-def stores(dtype):
-    assert torch.equal(torch.ones(3).to(dtype).to("quoll").cpu().float(), torch.ones(3))
-
-def works(exercise, dtype):
-    try:
-        exercise(dtype)
-    except (RuntimeError, NotImplementedError):
-        return False
-    return True
-
-types = {"fp64": torch.float64, "fp32": torch.float32, "fp16": torch.float16,
-         "bf16": torch.bfloat16, "fp8_e4m3": torch.float8_e4m3fn,
-         "complex64": torch.complex64}
-told = {}
-for name, dtype in types.items():
-    told[f"dtype.{name}"] = (acc.supports(f"dtype.{name}"), works(computes, dtype))
-    storage = f"dtype.{name}.storage"
-    told[storage] = (acc.supports(storage), works(stores, dtype))
-before = torch.quoll.launches()
-torch.ones(2, device="quoll") + 1
-told["x.quoll.kernel_counter"] = (
-    acc.supports("x.quoll.kernel_counter"), torch.quoll.launches() > before)
-weight = torch.ones(3, device="quoll", requires_grad=True)
-(weight * 2).sum().backward()
-told["backward"] = (True, torch.equal(weight.grad.cpu(), torch.full((3,), 2.0)))
-json.dump(told, sys.stdout)
-sys.stdout.flush()
-os._exit(0)  # torch 2.13 now and then aborts at exit after backward on a Python backend
-"""
-
-
 @pytest.mark.stack
 class TestTheExample:
     def test_it_is_an_accelerator_like_any_other(self, installed):
@@ -73,17 +30,6 @@ class TestTheExample:
 
         assert "quoll" in names
         assert troubles == {"quoll": ""}
-
-    @pytest.mark.parametrize("generation", ["q1", "q2"])
-    def test_what_it_claims_is_what_happens(self, installed, generation):
-        done = run("-c", EXERCISE, path=installed, QUOLL_ARCH=generation)
-
-        assert done.returncode == 0, done.stderr
-        told = json.loads(done.stdout)
-        assert {name: claimed for name, (claimed, _) in told.items()} == {
-            name: happened for name, (_, happened) in told.items()
-        }
-        assert told["dtype.bf16"] == [generation == "q2"] * 2
 
     def test_an_old_driver_is_a_reasoned_no(self, installed):
         done = run("-m", "accelcaps", "explain", "device.available", "--accelerator", "quoll",

@@ -17,13 +17,14 @@ __all__ = ["EXERCISES"]
 
 _STEPS = 5
 _RATE, _BETAS, _EPS, _DECAY = 1e-2, (0.9, 0.99), 1e-8, 0.1
-_Make = Callable[[list[torch.nn.Parameter]], Any]
+_Make = Callable[[Any, list[torch.nn.Parameter]], Any]
+"""Makes an optimizer from the loaded op (a reference has no use for it) and its parameters."""
 
 
 class _Lion(torch.optim.Optimizer):  # type: ignore[misc]
     """Lion as its paper writes it (arXiv 2302.06675, algorithm 2)."""
 
-    def __init__(self, parameters: list[torch.nn.Parameter]) -> None:
+    def __init__(self, op: Any, parameters: list[torch.nn.Parameter]) -> None:
         super().__init__(parameters, {})
 
     def step(self) -> None:
@@ -40,11 +41,11 @@ def _compared(name: str, ours: _Make, theirs: _Make, *, on_host: bool) -> Any:
     """Return an exercise that builds the op, takes some steps by both, and compares weights."""
 
     def use(device: Device) -> dict[str, Any]:
-        builder(device, name).load(verbose=False)
+        op = builder(device, name).load(verbose=False)
         start = device.normal(1003).float()
         weight = torch.nn.Parameter(start.clone() if on_host else device.put(start))
         mirror = torch.nn.Parameter(start.double())
-        optimizer, reference = ours([weight]), theirs([mirror])
+        optimizer, reference = ours(op, [weight]), theirs(op, [mirror])
         for _ in range(_STEPS):
             gradient = device.normal(1003).float()
             weight.grad = gradient.clone() if on_host else device.put(gradient)
@@ -58,39 +59,58 @@ def _compared(name: str, ours: _Make, theirs: _Make, *, on_host: bool) -> Any:
     return use
 
 
-def _adamw(parameters: list[torch.nn.Parameter]) -> Any:
+def _adamw(op: Any, parameters: list[torch.nn.Parameter]) -> Any:
     return torch.optim.AdamW(parameters, lr=_RATE, betas=_BETAS, eps=_EPS, weight_decay=_DECAY)
 
 
-def _adagrad(parameters: list[torch.nn.Parameter]) -> Any:
+def _adagrad(op: Any, parameters: list[torch.nn.Parameter]) -> Any:
     return torch.optim.Adagrad(parameters, lr=_RATE, eps=1e-10, weight_decay=_DECAY)
 
 
-def _cpu_adam(parameters: list[torch.nn.Parameter]) -> Any:
+def _cpu_adam(op: Any, parameters: list[torch.nn.Parameter]) -> Any:
     from deepspeed.ops.adam import DeepSpeedCPUAdam
 
     return DeepSpeedCPUAdam(parameters, lr=_RATE, betas=_BETAS, eps=_EPS, weight_decay=_DECAY)
 
 
-def _cpu_adagrad(parameters: list[torch.nn.Parameter]) -> Any:
+def _cpu_adagrad(op: Any, parameters: list[torch.nn.Parameter]) -> Any:
     from deepspeed.ops.adagrad import DeepSpeedCPUAdagrad
 
     return DeepSpeedCPUAdagrad(parameters, lr=_RATE, eps=1e-10, weight_decay=_DECAY)
 
 
-def _cpu_lion(parameters: list[torch.nn.Parameter]) -> Any:
+def _cpu_lion(op: Any, parameters: list[torch.nn.Parameter]) -> Any:
     from deepspeed.ops.lion import DeepSpeedCPULion
 
     return DeepSpeedCPULion(parameters, lr=_RATE, betas=_BETAS, weight_decay=_DECAY)
 
 
-def _fused_adam(parameters: list[torch.nn.Parameter]) -> Any:
-    from deepspeed.ops.adam import FusedAdam
+class _FusedAdam:
+    """Steps by the op of the accelerator's own builder, as DeepSpeed's FusedAdam calls it.
 
-    return FusedAdam(parameters, lr=_RATE, betas=_BETAS, eps=_EPS, weight_decay=_DECAY)
+    FusedAdam itself takes the builder that DeepSpeed bound when it was imported, which for a
+    vendor's accelerator is another one.
+    """
+
+    def __init__(self, op: Any, parameters: list[torch.nn.Parameter]) -> None:
+        self._op = op
+        self._parameters = parameters
+        self._moments = [[torch.zeros_like(p.data) for p in parameters] for _ in range(2)]
+        self._overflow = torch.zeros(1, dtype=torch.int32, device=parameters[0].device)
+        self._step = 0
+
+    def step(self) -> None:
+        """Step every parameter in place."""
+        self._step += 1
+        weights = [each.data for each in self._parameters]
+        gradients = [each.grad for each in self._parameters]
+        self._op.multi_tensor_adam(
+            2048 * 32, self._overflow, [gradients, weights, *self._moments],
+            _RATE, *_BETAS, _EPS, self._step, 1, 1, _DECAY,
+        )  # fmt: skip
 
 
-def _fused_lion(parameters: list[torch.nn.Parameter]) -> Any:
+def _fused_lion(op: Any, parameters: list[torch.nn.Parameter]) -> Any:
     from deepspeed.ops.lion import FusedLion
 
     return FusedLion(parameters, lr=_RATE, betas=_BETAS, weight_decay=_DECAY)
@@ -100,6 +120,6 @@ EXERCISES: Mapping[str, Callable[[Device], Any]] = {
     F.OP_CPU_ADAM: _compared("cpu_adam", _cpu_adam, _adamw, on_host=True),
     F.OP_CPU_ADAGRAD: _compared("cpu_adagrad", _cpu_adagrad, _adagrad, on_host=True),
     F.OP_CPU_LION: _compared("cpu_lion", _cpu_lion, _Lion, on_host=True),
-    F.OP_FUSED_ADAM: _compared("fused_adam", _fused_adam, _adamw, on_host=False),
+    F.OP_FUSED_ADAM: _compared("fused_adam", _FusedAdam, _adamw, on_host=False),
     F.OP_FUSED_LION: _compared("fused_lion", _fused_lion, _Lion, on_host=False),
 }
