@@ -98,3 +98,16 @@ def test_the_report_is_whole():
     )
 
     assert json.loads(done.stdout)["accelerator"] == "cuda"
+
+
+def test_every_claim_holds_when_it_is_tried():
+    done = subprocess.run(
+        [sys.executable, "-m", "accelcaps", "verify", "--accelerator", "cuda", "--json", "--quiet"],
+        capture_output=True,
+        text=True,
+        timeout=1200,
+    )
+    found = json.loads(done.stdout)
+
+    wrong = {name: found["verdicts"][name]["reasons"] for name in found["disagreements"]}
+    assert wrong == {}

@@ -64,7 +64,7 @@ _LOCAL = {"MASTER_ADDR": None, "MASTER_PORT": None, "RANK": None, "WORLD_SIZE": 
 """What a launcher sets does not reach the two ranks of a check."""
 _CACHES = {
     "TORCHINDUCTOR_CACHE_DIR": "{scratch}", "TRITON_CACHE_DIR": "{scratch}",
-    "TORCH_EXTENSIONS_DIR": "{scratch}",
+    "TORCH_EXTENSIONS_DIR": "{scratch}", "TRITON_INTERPRET": None,
 }  # fmt: skip
 """Builds of a check are its own: nothing that was built before is used, and nothing is left."""
 

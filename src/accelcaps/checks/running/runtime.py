@@ -60,6 +60,8 @@ def _streams(device: Device) -> dict[str, float]:
 def _events(device: Device) -> dict[str, float]:
     """Let a second stream wait for an event of the first, and the host for one of the second."""
     module = device.module
+    if not hasattr(getattr(module, "Stream", None), "synchronize"):
+        return _events_without_streams(device)
     one, two = module.Stream(), module.Stream()
     begun, ended = module.Event(), module.Event()
     work, reference = _long_work(device)
@@ -72,20 +74,40 @@ def _events(device: Device) -> dict[str, float]:
         doubled = found * 2
         ended.record(two)
     ended.synchronize()
-    two.synchronize()
     if not ended.query():
         raise WrongResultError("an event that was waited for says that it has not happened")
     return {"error": device.agree(doubled, 2 * reference, 1e-3, "what was ordered by an event")}
 
 
+def _events_without_streams(device: Device) -> dict[str, float]:
+    """Record an event after work, see it pending, and wait for it."""
+    event = _event_class(device)()
+    work, reference = _long_work(device)
+    device.synchronize()
+    found = work()
+    event.record()
+    if event.query():
+        raise NotImplementedError("the event has happened already when it is recorded")
+    event.synchronize()
+    if not event.query():
+        raise WrongResultError("an event that was waited for says that it has not happened")
+    return {"error": device.agree(found, reference, 1e-3, "what was waited for")}
+
+
+def _event_class(device: Device) -> Any:
+    """Return the class of events: torch keeps that of MPS in a module of its own."""
+    module = device.module
+    return module.Event if hasattr(module, "Event") else module.event.Event
+
+
 def _event_timing(device: Device) -> dict[str, Any]:
     """The time between two events is no more than the host's, and grows with the work."""
-    module = device.module
+    event = _event_class(device)
     work, _ = _long_work(device)
     work()
 
     def milliseconds(repeat: int) -> tuple[float, float]:
-        begun, ended = module.Event(enable_timing=True), module.Event(enable_timing=True)
+        begun, ended = event(enable_timing=True), event(enable_timing=True)
         device.synchronize()
         clock = time.perf_counter()
         begun.record()
@@ -122,7 +144,7 @@ def _graph(device: Device) -> dict[str, float]:
     """Capture work, replay it on other input, and compare."""
     module = device.module
     with device.by_torch():
-        graph = _graph_class(device)()
+        graph, capture = _graph_class(device)(), module.graph
     a, b = device.normal(64, 64).float(), device.normal(64, 64).float()
     there = device.put(a)
     side = module.Stream()
@@ -131,7 +153,7 @@ def _graph(device: Device) -> dict[str, float]:
         for _ in range(3):
             there @ there
     module.current_stream().wait_stream(side)
-    with module.graph(graph):
+    with capture(graph):
         found = torch.relu(there @ there) + 1
     there.copy_(b)
     found.zero_()
@@ -152,9 +174,11 @@ def _graph_class(device: Device) -> Any:
 
 def _random(device: Device) -> None:
     """The state can be read and set: the same numbers again, and others after them."""
-    is_cpu = device.kind == "cpu"
-    module = torch if is_cpu else device.module
-    place = () if is_cpu else (device.name,)
+    module = torch if device.kind == "cpu" else device.module
+    if not hasattr(module, "get_rng_state"):
+        with device.by_torch():
+            module = module.random
+    place = () if device.kind in ("cpu", "mps") else (device.name,)  # of which there is one
     torch.manual_seed(int(device.integers(0, 2**31, 1)))
     kept = module.get_rng_state(*place)
     first = torch.randn(64, device=device.name).cpu()
