@@ -35,6 +35,15 @@ class TestHostileFiles:
             {"ops": {"cpu": {"builders": {"x": {"languages": ["cobol"]}}}}},
             {"ops": {"cpu": {"builders": {"x": {"cached": {"fresh": True}}}}}},
             {"devices": {"cuda": {"visible_to_system": [{}]}}},
+            {"exercised": {"cpu": {"dtype.bf16": {"outcome": "splendid"}}}},
+            {"exercised": {"cpu": {"dtype.bf16": {}}}},
+            {"exercised": {"cpu": {"dtype.bf16": {"outcome": "worked", "seconds": "long"}}}},
+            {
+                "exercised": {
+                    "cpu": {"dtype.bf16": {"outcome": "worked", "measured": {"error": "x"}}}
+                }
+            },
+            {"exercised": {"cpu": "all of it"}},
         ],
     )
     def test_wrong_types_anywhere_that_rules_look_are_found_on_reading(self, facts):

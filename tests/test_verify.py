@@ -173,6 +173,31 @@ def test_a_report_that_is_verified_first_is_read_back_verified(tmp_path):
     assert verdict.claimed is Status.NO
 
 
+def few(*arguments):
+    """Run the command line with a few checks only."""
+    script = (
+        "import sys\n"
+        "from accelcaps import cli\n"
+        "from accelcaps.checks import catalog\n"
+        "few = ('presence', 'memory', 'host')\n"
+        "catalog.CHECKS = tuple(check for check in catalog.CHECKS if check.name in few)\n"
+        "sys.exit(cli.main(sys.argv[1:]))\n"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=300
+    )
+
+
+def test_a_report_can_verify_first():
+    done = few("report", "--verify", "--accelerator", "cpu", "--json", "--quiet")
+    report = json.loads(done.stdout)
+
+    assert done.returncode == 0, done.stderr
+    assert report["verdicts"]["memory.unified"]["evidence"] == "verified"
+    assert report["verdicts"]["dtype.bf16"]["evidence"] != "verified"
+    assert report["facts"]["exercised"]["cpu"]["memory.unified"]["outcome"] == "worked"
+
+
 @can_build
 @pytest.mark.parametrize("op", ["op.pin_memory", "op.deepspeed_shm_comm"])
 def test_an_op_is_built_in_an_empty_folder_run_and_compared(op, tmp_path):
