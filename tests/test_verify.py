@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import pytest
+import truth_ops
 
 import accelcaps
 from accelcaps import Status, VerificationError
@@ -196,6 +197,31 @@ def test_a_report_can_verify_first():
     assert report["verdicts"]["memory.unified"]["evidence"] == "verified"
     assert report["verdicts"]["dtype.bf16"]["evidence"] != "verified"
     assert report["facts"]["exercised"]["cpu"]["memory.unified"]["outcome"] == "worked"
+
+
+@pytest.mark.parametrize("condition", ["CXX fails", "no ninja", "no compiler"])
+def test_without_a_tool_the_claims_still_hold(condition, tmp_path):
+    """On the CPU, DeepSpeed builds an op before it trains anything: without it, no ZeRO."""
+    hidden = {
+        "no ninja": ("ninja",),
+        "no compiler": ("c++", "g++", "clang++", "gcc", "cc", "clang"),
+    }
+    environment = (
+        {"CXX": "/bin/false"}
+        if condition == "CXX fails"
+        else truth_ops.without(*hidden[condition], into=tmp_path / "bin")
+    )
+    done = accelcaps_cli(
+        "verify", "build", "compile", "zero.1", "zero.3", "parallel.fsdp2", "optimizer.adagrad",
+        "deepspeed.bf16", "--accelerator", "cpu", "--json", "--quiet", **environment,
+    )  # fmt: skip
+    found = json.loads(done.stdout)
+
+    assert {n: found["verdicts"][n]["reasons"] for n in found["disagreements"]} == {}
+    for feature in ("zero.1", "zero.3", "optimizer.adagrad", "deepspeed.bf16"):
+        assert found["verdicts"][feature]["status"] == "no"
+        assert found["verdicts"][feature]["claimed"] == "no"
+    assert found["verdicts"]["parallel.fsdp2"]["status"] == "yes"  # torch's own needs no op
 
 
 @can_build

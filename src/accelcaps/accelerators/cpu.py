@@ -33,6 +33,7 @@ from accelcaps.rules import (
     value_of,
     yes,
 )
+from accelcaps.training.starting import STARTS
 from accelcaps.verdict import Code, Reason, Status
 
 if TYPE_CHECKING:
@@ -278,12 +279,14 @@ _DEEPSPEED: Mapping[Feature, Rule] = {
         )
     )
     .remedy("set bf16.enabled (slow without bf16 units), or neither, for fp32")
-    .source(f"{_DS_CPU}, is_fp16_supported"),
+    .source(f"{_DS_CPU}, is_fp16_supported")
+    .then(STARTS),
     F.DEEPSPEED_BF16: fact("ops.{accelerator}.accelerator.is_bf16_supported", "DeepSpeed's word")
     .coded(Code.POLICY)
     .holds("DeepSpeed accepts bf16 here", "DeepSpeed refuses bf16 on this CPU")
     .or_if_not_recorded(yes("DeepSpeed accepts bf16 on every CPU"))
-    .source(f"{_DS_CPU}, is_bf16_supported"),
+    .source(f"{_DS_CPU}, is_bf16_supported")
+    .then(STARTS),
 }
 
 _LIMITS: Mapping[Feature, Rule] = {

@@ -68,7 +68,13 @@ def _headers(device: Device) -> None:
         "#include <Python.h>\nPyObject *made() { return PyLong_FromLong(PY_MAJOR_VERSION); }\n"
     )
     include = sysconfig.get_paths()["include"]
-    _run([*compiler, "-c", "-fPIC", f"-I{include}", "module.cpp", "-o", "module.o"], folder)
+    command = [*compiler, "-c", "-fPIC", f"-I{include}", "module.cpp", "-o", "module.o"]
+    try:
+        _run(command, folder)
+    except RuntimeError as error:
+        if "Python.h" in str(error):
+            raise
+        raise NotTriedError(f"the compiler fails for another reason: {error}") from error
 
 
 def _ninja(device: Device) -> None:
