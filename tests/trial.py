@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from accelcaps import Accelerator, DeviceSource, Facts
+from accelcaps import Accelerator, DeviceSource, Facts, Feature
 from accelcaps import features as F
 from accelcaps.facts.packages import PackagesCollector
 from accelcaps.rules import no, unknown, yes
@@ -12,9 +12,7 @@ NAMES = (
     "right", "wrong", "unwritten", "stale", "infinite", "misshapen", "raises", "leaves",
     "segfaults", "hangs", "cannot", "too_large", "flaky", "poisons", "last",
 )  # fmt: skip
-FEATURES = {
-    name: F.register(f"x.trial.{name}", name, f"{name} works", by="the tests") for name in NAMES
-}
+FEATURES = {name: Feature(f"x.trial.{name}", name, f"{name} works") for name in NAMES}
 CLAIMS = {
     "yes": yes("the trial's manual").source("manual, 1.2"),
     "no": no(Code.NOT_IMPLEMENTED, "it is not built in").source("manual, 1.3"),
@@ -35,5 +33,8 @@ def trial(claim="yes", **claims):
             **{f: CLAIMS[claims.get(name, claim)] for name, f in FEATURES.items()},
         }
         checks = {f: f"simulated.exercises:{name}" for name, f in FEATURES.items()}
+
+        def feature(self, name):  # not registered: other tests count the vocabulary
+            return FEATURES.get(name.removeprefix("x.trial.")) or super().feature(name)
 
     return Trial(Facts({"ops": {"trial": {"builders": {}}}}, [PackagesCollector()]))

@@ -101,7 +101,7 @@ def _features(found: truth_features.Truth) -> str:
         "check, or could not be tried on this machine.",
         "",
         f"**{len(rows)} features, {len(verified)} exercised: {len(wrong)} claims wrong. "
-        + ", ".join(
+        + " ".join(
             f"Of {len(asked[who])} answers of {who}, {len(theirs[who])} wrong" for who in theirs
         )
         + ".**",

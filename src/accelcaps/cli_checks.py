@@ -64,8 +64,8 @@ def verify(options: argparse.Namespace, accelerator: Accelerator) -> int:
     """Exercise features and show what happened.
 
     Returns:
-        0 where every claim held, 1 where one was wrong, 3 where one that was named could not be
-        decided, 130 where Ctrl-C ended it.
+        0 where every claim held, 1 where one was wrong, 3 where one that was named (or every one)
+        could not be decided, 130 where Ctrl-C ended it.
     """
     from accelcaps.checks.catalog import exercisable
     from accelcaps.checks.evidence import disagreements
@@ -90,7 +90,8 @@ def verify(options: argparse.Namespace, accelerator: Accelerator) -> int:
     if disagreements(verdicts):
         return WRONG
     undecided = without_check or any(v.claimed is None or v.status == "unknown" for v in verdicts)
-    return UNDECIDED if named and undecided else HELD
+    nothing = all(verdict.claimed is None for verdict in verdicts)
+    return UNDECIDED if nothing or (named and undecided) else HELD
 
 
 def conformance(options: argparse.Namespace) -> int:

@@ -233,4 +233,5 @@ def _worst(found: list[Exercise]) -> Exercise:
 
 
 def _said(done: Exercise) -> str:
-    return f"{done.outcome}" + (f" ({done.text})" if done.text else "")
+    verb = "was " if done.outcome in (Outcome.WRONG, Outcome.ABSENT, Outcome.NOT_TRIED) else ""
+    return f"{verb}{done.outcome}" + (f" ({done.text})" if done.text else "")

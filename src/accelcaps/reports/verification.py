@@ -109,5 +109,6 @@ def _summary(
     if left:
         parts.append(f"{len(left)} not exercised")
     wrong = len(disagreements(verdicts))
-    parts.append(f"{wrong} claimed wrongly" if wrong else "every claim held")
+    held = "every claim held" if verified else "no claim was tried"
+    parts.append(f"{wrong} claimed wrongly" if wrong else held)
     return "; ".join(parts)

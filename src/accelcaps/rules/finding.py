@@ -14,7 +14,6 @@ __all__ = ["Finding", "best", "worst"]
 
 _WORST_FIRST = (Status.NO, Status.UNKNOWN, Status.DEGRADED, Status.YES)
 _BEST_FIRST = (Status.YES, Status.DEGRADED, Status.UNKNOWN, Status.NO)
-_ABOUT_A_YES = (Code.MET, Code.NOTE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,7 @@ def _unmet(findings: Sequence[Finding]) -> tuple[Reason, ...]:
     """Return the reasons against a yes: what is met elsewhere is no reason for a no."""
     against = [f for f in findings if f.status is not Status.YES]
     reasons = _gather(against, lambda finding: finding.reasons)
-    return tuple(r for r in reasons if r.code not in _ABOUT_A_YES) or reasons
+    return tuple(r for r in reasons if r.code is not Code.MET) or reasons
 
 
 def _gather(findings: Iterable[Finding], part: Callable[[Finding], tuple]) -> tuple:  # type: ignore[type-arg]

@@ -12,13 +12,15 @@ __all__ = ["builder", "set_up"]
 
 
 def set_up(device: Device) -> Any:
-    """Return DeepSpeed's accelerator; one that DeepSpeed does not have is given to it first."""
+    """Return DeepSpeed's accelerator; one that DeepSpeed does not have is given to it."""
     outside = device.spec["deepspeed"]
     from deepspeed import accelerator
 
-    if outside and accelerator.real_accelerator.ds_accelerator is None:
+    if outside:
         module, _, name = outside.partition(":")
-        accelerator.set_accelerator(getattr(importlib.import_module(module), name)())
+        kind = getattr(importlib.import_module(module), name)
+        if not isinstance(accelerator.get_accelerator(), kind):
+            accelerator.set_accelerator(kind())
     return accelerator.get_accelerator()
 
 
