@@ -102,9 +102,9 @@ def _features(found: truth_features.Truth) -> str:
         "",
         f"**{len(rows)} features, {len(verified)} exercised: {len(wrong)} claims wrong. "
         + " ".join(
-            f"Of {len(asked[who])} answers of {who}, {len(theirs[who])} wrong" for who in theirs
+            f"Of {len(asked[who])} answers of {who}, {len(theirs[who])} wrong." for who in theirs
         )
-        + ".**",
+        + "**",
         "",
         f"`accelcaps verify` took {found.without_builds:.0f} s, and {found.with_builds:.0f} s with "
         "`--builds`.",

@@ -112,8 +112,8 @@ class Row:
 
     @property
     def verified(self) -> bool:
-        """Whether exercising decided it."""
-        return self.verdict.evidence is Evidence.VERIFIED
+        """Whether exercising it decided it, rather than what it rests on."""
+        return self.verdict.evidence is Evidence.VERIFIED and self.verdict.claimed is not None
 
     def peer_is_wrong(self, who: str) -> bool:
         """Whether another's answer differs from what happened; slow counts as either."""
