@@ -47,7 +47,10 @@ class Progress:
             if done is not None:
                 self._done.add(feature)
             seconds = time.monotonic() - self._begun
-            count = f"{len(self._done)}/{self._total}, {seconds:.0f} s"
+            total = max(
+                self._total, len(self._done)
+            )  # the device itself comes first, asked for or not
+            count = f"{len(self._done)}/{total}, {seconds:.0f} s"
             if self._status is not None:
                 self._status.update(f"exercising {feature} ({count})")
             elif not self._quiet and done is not None:
