@@ -189,6 +189,24 @@ def test_every_listed_feature_has_an_exercise(source):
     assert set(module.EXERCISES) == listed or hasattr(module, "exercise_other")
 
 
+@pytest.mark.parametrize(
+    ("kind", "module", "error"),
+    [("cuda", "", "NotImplementedError"), ("cuda", "torch_xmlir", "AbsentError"),
+     ("npu", "torch_npu", "AbsentError")],
+)  # fmt: skip
+def test_what_torch_lacks_for_a_vendors_device_proves_nothing(kind, module, error):
+    """Also where the vendor's package answers under torch's own name."""
+    import torch
+
+    from accelcaps.checks.running.device import Device
+
+    spec = {"module": module}
+    device = Device("x", kind, f"{kind}:0", torch.Generator(), 0, 1, spec)
+    with pytest.raises(Exception, match="no such operator") as caught, device.by_torch():
+        raise NotImplementedError("no such operator")
+    assert caught.type.__name__ == error
+
+
 def test_no_feature_has_two_checks():
     listed = [feature for check in CHECKS for feature in check.features]
 

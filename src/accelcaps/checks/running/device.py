@@ -155,7 +155,8 @@ class Device:
         except (AttributeError, NotImplementedError, RuntimeError) as error:
             lacks = not isinstance(error, RuntimeError) or isinstance(error, NotImplementedError)
             lacks = lacks or any(words in str(error) for words in _NO_KERNEL)
-            if self.kind in _OF_TORCH or not lacks:
+            of_torch = self.kind in _OF_TORCH and not self.spec["module"]  # some imitate torch.cuda
+            if of_torch or not lacks:
                 raise
             said = (str(error).splitlines() or [""])[0]
             raise AbsentError(f"torch's own way to it is not there: {said}") from error

@@ -26,7 +26,7 @@ def _pinned(device: Device) -> None:
     if not pinned.is_pinned():
         raise WrongResultError("what was pinned says that it is not")
     if device.kind == "cpu":
-        raise NotImplementedError("nothing is copied to the CPU: pinned memory is its own already")
+        raise NotTriedError("the CPU copies nothing from it: pinned memory is its own already")
     there = torch.full_like(host, float("nan"), device=device.name)
     there.copy_(pinned, non_blocking=True)
     back = torch.full_like(host, float("nan")).pin_memory()
